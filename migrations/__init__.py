@@ -1,0 +1,1 @@
+"""The schema and its history, for Alembic. Shipped as `service.migrations`."""

@@ -1,0 +1,1 @@
+"""Deals and test vectors as data. Shipped as `service.seeds`."""
