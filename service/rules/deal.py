@@ -29,10 +29,13 @@ def check_seed(seed: str) -> str:
 def commitment(game: str, seed: str) -> str:
     """What is told of a secret deal beforehand: lower-case hex SHA-256, 64 characters.
 
+    Raises `BadSeed`: nobody can commit to a deal that cannot be dealt.
+
     >>> commitment("kings-way", "1")[:8]
     'e78f9cb5'
     """
-    return hashlib.sha256(f"samedeal/{DEAL_VERSION}:{game}:{seed}".encode()).hexdigest()
+    text = f"samedeal/{DEAL_VERSION}:{game}:{check_seed(seed)}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def shuffled(game: str, deck: Deck, seed: str) -> Deck:

@@ -141,5 +141,6 @@ class Game(msgspec.Struct, frozen=True):
     deck: Deck
     lay_out: Callable[[Deck], Position]
     max_moves: int
+    """No game has more moves than this (`KW8`, `RM8`); `undo` and the like not counted."""
     ranking: str
     """The default ranking of open races: `time` or `moves`."""

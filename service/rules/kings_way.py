@@ -159,13 +159,13 @@ KINGS_WAY = Game(
         "KW3 The card above the one just played is turned face up at once.",
         (
             "KW4 An ace turned from the stock is set aside at once unless a column shows a two of "
-            "the other colour; then it goes onto the waste."
+            "the other colour; then it goes onto the waste, also onto an empty one."
         ),
         "KW5 An ace in a column can only go onto a two of the other colour.",
         (
             "KW6 redeal: once, when the stock is empty and an ace is set aside, as many cards as "
             "there are aces set aside are taken from the top of the waste and become the stock, "
-            "the lowest turned first."
+            "the lowest turned first. The rest of the waste stays in play, the aces stay aside."
         ),
         "KW7 In the second deal aces are treated as in the first; there is no third deal.",
         "KW8 Solved when the columns are empty; stuck when no move is legal before that.",

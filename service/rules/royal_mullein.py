@@ -48,12 +48,14 @@ class RoyalMullein(NamedTuple):
 
     def legal(self) -> tuple[str, ...]:
         moves: list[str] = []
-        families, left = self.families, self.left
+        left = self.left
+        tops = [family[-1] for family in self.families]
         if self.pass_ > 1:  # RM5
             for n in _ROW:
                 if left[n]:
-                    fits = ONE_BELOW[left[n][-1]]
-                    moves.extend(_HOME[n][m] for m in _ROW if families[m][-1] in fits)
+                    below = ONE_BELOW[left[n][-1]]
+                    if not below.isdisjoint(tops):  # most rows fit nowhere
+                        moves += [_HOME[n][m] for m in _ROW if tops[m] in below]
         if self._may_redeal():
             moves.append("redeal")
         if self.pass_left:
@@ -61,12 +63,12 @@ class RoyalMullein(NamedTuple):
         if self.waste:
             top = self.waste[-1]
             below, above = ONE_BELOW[top], ONE_ABOVE[top]
-            moves.extend(_TO_FAMILY[n] for n in _ROW if families[n][-1] in below)  # RM3
-            moves.extend(  # RM4
+            moves += [_TO_FAMILY[n] for n in _ROW if tops[n] in below]  # RM3
+            moves += [  # RM4
                 _TO_LEFT[n]
                 for n in _ROW
                 if self.aces[n] is not None and (not left[n] or left[n][-1] in above)
-            )
+            ]
         return tuple(moves)
 
     def _may_redeal(self) -> bool:
@@ -164,29 +166,31 @@ ROYAL_MULLEIN = Game(
             "ace yet; any other card goes onto the waste."
         ),
         (
-            "RM3 w-fN: the waste's top goes onto a family if it is of the other colour and one rank "
-            "higher than the family's last card."
+            "RM3 w-fN: the waste's top goes onto a family if it is of the other colour and one "
+            "rank higher than the family's last card."
         ),
         (
-            "RM4 w-lN: the waste's top goes into auxiliary row N if an ace lies in that row, and the "
-            "row is empty or the card is of the other colour and one rank lower than its last card."
+            "RM4 w-lN: the waste's top goes into auxiliary row N if an ace lies in that row, and "
+            "the row is empty or the card is of the other colour and one rank lower than its last "
+            "card."
         ),
         (
-            "RM5 lN-fM: after the first redeal the last card of an auxiliary row goes onto a family "
-            "that it fits."
+            "RM5 lN-fM: after the first redeal the last card of an auxiliary row goes onto a "
+            "family that it fits."
         ),
         (
-            "RM6 Nothing moves from a family, from an ace's place, between auxiliary rows, or back "
-            "to the waste."
+            "RM6 The waste's top may be played in every pass. Nothing moves from a family, from an "
+            "ace's place, between auxiliary rows, or back to the waste."
         ),
         (
             "RM7 redeal: when pass 1 has turned its 30 cards, and when the stock is empty and the "
-            "waste is not in pass 2, the waste is slid face down under the stock."
+            "waste is not in pass 2, the waste is slid face down, unshuffled, under the stock: the "
+            "card laid first is turned first. The next pass goes through everything."
         ),
         "RM8 Solved when all 96 cards are home; stuck when no move is legal before that.",
     ),
     deck=two_packs_without("2"),
     lay_out=lay_out,
-    max_moves=400,
+    max_moves=399,
     ranking="moves",
 )
