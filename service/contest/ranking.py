@@ -1,0 +1,109 @@
+"""Standings: who did best, with ties 1, 2, 2, 4, and the match points (`ranking_version` 1)."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from service.contest.play import Play, Status
+from service.contest.player import Player
+
+RANKING_VERSION = 1
+
+Ranking = Literal["time", "moves"]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """One entrant's play as far as ranking goes. `moved`: it has at least one move."""
+
+    player: Player
+    play: str
+    status: Status
+    score: int
+    score_ms: int
+    score_plies: int
+    moved: bool
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A row of the standings. `rank` and `points` (per cent) are null without a move."""
+
+    rank: int | None
+    player: Player
+    status: Status
+    score: int
+    score_ms: int
+    score_plies: int
+    points: float | None
+    play: str
+
+
+def result_of(play: Play) -> Result:
+    """What a play counts for."""
+    return Result(
+        play.header.player,
+        play.header.id,
+        play.status,
+        play.score,
+        play.score_ms,
+        play.score_plies,
+        play.moves > 0,
+    )
+
+
+def merit(result: Result, ranking: Ranking) -> tuple[int, ...]:
+    """The sort key; the lower the better, equal is a tie."""
+    first = (0 if result.status == "solved" else 1, -result.score)
+    if ranking == "moves":
+        return (*first, result.score_plies, result.score_ms)
+    return (*first, result.score_ms)
+
+
+def standings(
+    results: Iterable[Result], ranking: Ranking, *, alone: float | None = None
+) -> tuple[Standing, ...]:
+    """Everybody, best first; ties and those without a move lie in order of player id.
+
+    `alone`: the points of an entrant who had no opponent that moved (100 in a daily).
+    """
+    everybody = sorted(results, key=lambda result: result.player.id)
+    ranked = sorted(
+        ((merit(result, ranking), result) for result in everybody if result.moved),
+        key=lambda pair: pair[0],
+    )
+    others = len(ranked) - 1
+    rows: list[Standing] = []
+    at = 0
+    while at < len(ranked):
+        end = at
+        while end < len(ranked) and ranked[end][0] == ranked[at][0]:
+            end += 1
+        points = match_points(len(ranked) - end, end - at - 1, others, alone)
+        rows.extend(_row(result, at + 1, points) for _key, result in ranked[at:end])
+        at = end
+    rows.extend(_row(result, None, None) for result in everybody if not result.moved)
+    return tuple(rows)
+
+
+def match_points(beaten: int, tied: int, others: int, alone: float | None) -> float | None:
+    """Per cent of the others beaten, half for ties, rounded to a tenth.
+
+    >>> match_points(1, 1, 3, None)
+    50.0
+    """
+    if others == 0:
+        return alone
+    return (1000 * (2 * beaten + tied) + others) // (2 * others) / 10
+
+
+def _row(result: Result, rank: int | None, points: float | None) -> Standing:
+    return Standing(
+        rank,
+        result.player,
+        result.status,
+        result.score,
+        result.score_ms,
+        result.score_plies,
+        points,
+        result.play,
+    )
