@@ -1,0 +1,1 @@
+"""SQL. Everything that is stored goes through here, on SQLite and on Postgres alike."""

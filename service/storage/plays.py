@@ -1,0 +1,165 @@
+"""The headers and derived columns of plays. Their logs are the journal's."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Select, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.contest.play import Header, Status
+from service.contest.player import Player
+from service.contest.race import Ended
+from service.storage.deals import Deal
+from service.storage.tables import deals, players, plays, races
+
+
+class Row(NamedTuple):
+    """A play's header with what is derived of it."""
+
+    header: Header
+    status: Status
+    score: int
+    ended_at: int | None
+    race_state: str | None
+
+
+def header_of(
+    play_id: str,
+    deal: Deal,
+    player: Player,
+    *,
+    rules_version: int,
+    race: str | None,
+    started_at: int,
+    deadline_at: int | None,
+) -> Header:
+    """A new play's header."""
+    return Header(
+        play_id,
+        deal.game,
+        deal.deal_version,
+        deal.seed,
+        deal.commitment,
+        rules_version,
+        "practice" if race is None else "race",
+        player,
+        race,
+        started_at,
+        deadline_at,
+    )
+
+
+async def create(connection: AsyncConnection, deal_id: str, headers: Sequence[Header]) -> None:
+    """Store the headers of new plays of one deal."""
+    await connection.execute(
+        insert(plays),
+        [
+            {
+                "id": header.id,
+                "deal_id": deal_id,
+                "game": header.game,
+                "rules_version": header.rules_version,
+                "mode": header.mode,
+                "player_id": header.player.id,
+                "race_id": header.race,
+                "started_at": header.started_at,
+                "deadline_at": header.deadline_at,
+            }
+            for header in headers
+        ],
+    )
+
+
+_HEADER = (
+    plays.c.id,
+    plays.c.game,
+    deals.c.deal_version,
+    deals.c.seed,
+    deals.c.commitment,
+    plays.c.rules_version,
+    plays.c.mode,
+    players.c.id.label("player"),
+    players.c.name,
+    players.c.kind,
+    plays.c.race_id,
+    plays.c.started_at,
+    plays.c.deadline_at,
+)
+
+
+def _rows() -> "Select[tuple[object, ...]]":
+    return (
+        select(*_HEADER, plays.c.status, plays.c.score, plays.c.ended_at, races.c.state)
+        .join(deals, deals.c.id == plays.c.deal_id)
+        .join(players, players.c.id == plays.c.player_id)
+        .outerjoin(races, races.c.id == plays.c.race_id)
+    )
+
+
+def _row(row: Sequence[object]) -> Row:
+    id_, game, version, seed, commitment, rules, mode, player, name, kind, *rest = row
+    race, started_at, deadline_at, status, score, ended_at, state = rest
+    header = Header(
+        id_, game, version, seed, commitment, rules, mode,  # type: ignore[arg-type]
+        Player(player, name, kind), race, started_at, deadline_at,  # type: ignore[arg-type]
+    )  # fmt: skip
+    return Row(header, status, score, ended_at, state)  # type: ignore[arg-type]
+
+
+async def load(connection: AsyncConnection, play_id: str) -> Row | None:
+    """The play of that id."""
+    row = (await connection.execute(_rows().where(plays.c.id == play_id))).one_or_none()
+    return None if row is None else _row(row)
+
+
+async def race_state(connection: AsyncConnection, race_id: str) -> str | None:
+    """The present state of a play's race."""
+    query = select(races.c.state).where(races.c.id == race_id)
+    return (await connection.execute(query)).scalar_one_or_none()
+
+
+async def of_race(connection: AsyncConnection, race_id: str) -> list[Row]:
+    """Every play of a race, in order of its id."""
+    query = _rows().where(plays.c.race_id == race_id).order_by(plays.c.id)
+    return [_row(row) for row in await connection.execute(query)]
+
+
+async def endings(connection: AsyncConnection, race_id: str) -> dict[str, Ended | None]:
+    """By player: how each play of a race ended, None while it goes on."""
+    query = select(
+        plays.c.player_id,
+        plays.c.status,
+        plays.c.score,
+        plays.c.score_ms,
+        plays.c.score_plies,
+        plays.c.moved,
+    ).where(plays.c.race_id == race_id)
+    return {
+        player: None if ended[0] == "playing" else Ended(*ended)
+        for player, *ended in await connection.execute(query)
+    }
+
+
+async def page_of_player(
+    connection: AsyncConnection,
+    player_id: str,
+    *,
+    before: str | None,
+    limit: int,
+    statuses: Iterable[Status] | None = None,
+    race: str | None = None,
+    open_only: bool = False,
+) -> list[Row]:
+    """A player's plays, the latest first; `open_only` leaves out boards that others may not see."""
+    query = _rows().where(plays.c.player_id == player_id).order_by(plays.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(plays.c.id < before)
+    if statuses is not None:
+        query = query.where(plays.c.status.in_(list(statuses)))
+    if race is not None:
+        query = query.where(plays.c.race_id == race)
+    if open_only:
+        open_race = races.c.state == "ended"
+        open_practice = plays.c.race_id.is_(None) & (plays.c.status != "playing")
+        query = query.where(open_race | open_practice)
+    return [_row(row) for row in await connection.execute(query)]
