@@ -6,6 +6,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# The package as it lies here. Quiet about that: setuptools warns of every such installation.
+EDITABLE := PYTHONWARNINGS=ignore $(PIP) --no-deps --no-build-isolation --no-index --editable .
 UV ?= $(or $(wildcard $(BIN)/uv),uv)
 UPGRADE ?=
 ARGS ?=
@@ -78,11 +80,11 @@ $(BIN)/python:
 .venv/.runtime: requirements.lock $(PACKAGE) | $(BIN)/python
 	@echo 'Installing what the service runs on ...'
 	@$(PIP) --require-hashes -r requirements-build.lock -r requirements.lock
-	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
+	@$(EDITABLE)
 	@touch $@
 
 .venv/.dev: requirements-dev.lock requirements.lock $(PACKAGE) | $(BIN)/python
 	@echo 'Installing what the service runs on, and the tools ...'
 	@$(PIP) --require-hashes -r requirements-dev.lock
-	@$(PIP) --no-deps --no-build-isolation --no-index --editable .
+	@$(EDITABLE)
 	@touch .venv/.runtime $@
