@@ -161,15 +161,22 @@ def _postgres_engine(url: URL, pool_size: int) -> AsyncEngine:
         max_overflow=pool_size,
         pool_timeout=5,
         pool_pre_ping=True,
-        connect_args={
-            "timeout": 5,
-            "server_settings": {
-                "application_name": "samedeal",
-                "statement_timeout": str(STATEMENT_TIMEOUT_MS),
-                "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
-            },
-        },
+        connect_args=connect_args("samedeal", STATEMENT_TIMEOUT_MS),
     )
+
+
+def connect_args(application: str, statement_timeout_ms: int) -> dict[str, Any]:
+    """What every connection to Postgres is made with; a `statement_timeout_ms` of 0: no limit."""
+    return {
+        "timeout": 5,
+        # The server's limit is no help when it is the server, or the way to it, that is gone.
+        "command_timeout": statement_timeout_ms / 1000 + 5 if statement_timeout_ms else None,
+        "server_settings": {
+            "application_name": application,
+            "statement_timeout": str(statement_timeout_ms),
+            "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
+        },
+    }
 
 
 def _sqlite_engine(url: URL, *, readers: int) -> AsyncEngine:
