@@ -217,7 +217,9 @@ class Race(NamedTuple):
             case "countdown" if self.starts_at is not None and now >= self.starts_at:
                 late = now > self.starts_at + LATE_START_MS
                 started_at = now if late else self.starts_at
-                return Due((), (e.Started(started_at, dict(zip(self.entrants, ids, strict=False))),))
+                return Due(
+                    (), (e.Started(started_at, dict(zip(self.entrants, ids, strict=False))),)
+                )
             case "running" if self.header.kind == "live":
                 return self._due_running(plays, now, seed)
             case "scheduled" if self.header.opens_at is not None and now >= self.header.opens_at:

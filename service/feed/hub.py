@@ -1,0 +1,139 @@
+"""Subscriptions: cursors over logs. The bus only wakes them; what they say comes from the logs."""
+
+import asyncio
+
+from service.feed.cursor import Cursor, Outlet, Page
+from service.feed.frames import delta_data, event_frame
+from service.feed.progress import Ticker
+from service.feed.race_channel import RaceSource
+from service.feed.reader import Reader
+from service.live.bus import Bus, Wake
+from service.storage.database import Database, Unavailable
+from service.storage.journal import Journal
+
+PAGE = 32
+COMPARE_SECONDS = 2.0
+
+
+class Hub:
+    """Every cursor of this process, by topic."""
+
+    def __init__(self, database: Database, journal: Journal, reader: Reader, bus: Bus) -> None:
+        self._database = database
+        self._journal = journal
+        self._reader = reader
+        self._bus = bus
+        self._cursors: dict[str, set[Cursor]] = {}
+        self._races: dict[str, RaceSource] = {}
+        self._tickers: dict[str, Ticker] = {}
+        self._comparing: asyncio.Task[None] | None = None
+        self._gap = asyncio.Event()
+        bus.on_gap(self._gap.set)
+
+    async def start(self) -> None:
+        """Begin to compare heads."""
+        self._comparing = asyncio.create_task(self._compare_for_ever(), name="compare heads")
+
+    async def stop(self) -> None:
+        """Stop comparing."""
+        if self._comparing is not None:
+            self._comparing.cancel()
+            await asyncio.gather(self._comparing, return_exceptions=True)
+
+    # Cursors
+
+    async def open(self, topic: str, outlet: Outlet) -> Cursor:
+        """A cursor that is woken from now on, but sends nothing before it has begun."""
+        cursor = Cursor(topic, outlet, self._leave)
+        cursors = self._cursors.get(topic)
+        if cursors is not None:
+            cursors.add(cursor)
+            return cursor
+        self._cursors[topic] = {cursor}
+        kind, _, key = topic.partition(":")
+        if kind == "race":
+            source = self._races[topic] = RaceSource(self._reader, key)
+            ticker = self._tickers[topic] = Ticker(topic, lambda: self._cursors.get(topic, ()))
+            await self._bus.listen(f"progress:{key}", ticker.woken)
+            await self._bus.listen(topic, lambda wake: self._race_woken(topic, source, wake.v))
+        else:
+            await self._bus.listen(topic, lambda wake: self._play_woken(topic, wake))
+        return cursor
+
+    def _leave(self, cursor: Cursor) -> None:
+        """Forget a cursor, and its topic when it was the last."""
+        cursors = self._cursors.get(cursor.topic)
+        if cursors is None:
+            return
+        cursors.discard(cursor)
+        if not cursors:
+            del self._cursors[cursor.topic]
+            self._bus.unlisten(cursor.topic)
+            if self._races.pop(cursor.topic, None) is not None:
+                self._tickers.pop(cursor.topic).stop()
+                self._bus.unlisten("progress:" + cursor.topic.partition(":")[2])
+
+    def play_page(self, topic: str) -> Page:
+        """Pages of a play's events, for its player."""
+        play_id = topic.partition(":")[2]
+
+        async def page(after: int) -> list[tuple[int, str]]:
+            deltas = await self._reader.deltas(play_id, after, PAGE)
+            return [
+                (delta.ply, event_frame(topic, delta.ply, delta_data(delta))) for delta in deltas
+            ]
+
+        return page
+
+    def race_page(self, topic: str, viewer: str | None) -> Page:
+        """Pages of a race's events for a viewer."""
+        source = self._races[topic]
+
+        async def page(after: int) -> list[tuple[int, str]]:
+            return await source.page(after, PAGE, viewer)
+
+        return page
+
+    # Wakes
+
+    def _play_woken(self, topic: str, wake: Wake) -> None:
+        frame = event_frame(topic, wake.v, wake.data) if wake.data else None
+        for cursor in tuple(self._cursors.get(topic, ())):
+            cursor.offer(wake.v, frame)
+
+    def _race_woken(self, topic: str, source: RaceSource, v: int) -> None:
+        source.woken(v, lambda: tuple(self._cursors.get(topic, ())))
+
+    # Lost wakes
+
+    async def _compare_for_ever(self) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(COMPARE_SECONDS):
+                    await self._gap.wait()
+                self._gap.clear()
+            except TimeoutError:
+                pass
+            try:
+                await self.compare()
+            except Unavailable:
+                continue
+
+    async def compare(self) -> None:
+        """Wake whoever is behind the database, in one query a kind of log."""
+        plays = [topic[5:] for topic in self._cursors if topic.startswith("play:")]
+        races = [topic[5:] for topic in self._cursors if topic.startswith("race:")]
+        for play_id, (ply, _score) in (await self._journal.last_entries(plays)).items():
+            self._play_woken(f"play:{play_id}", Wake(f"play:{play_id}", ply))
+        for race_id, v in (await self._journal.race_heads(races)).items():
+            topic = f"race:{race_id}"
+            if topic in self._races:
+                self._race_woken(topic, self._races[topic], v)
+        if not self._bus.connected:
+            await self._refresh_progress()
+
+    async def _refresh_progress(self) -> None:
+        for topic, ticker in tuple(self._tickers.items()):
+            race = await self._reader.race(topic.partition(":")[2])
+            if race.state == "running":
+                ticker.merge(await self._reader.progress(race, race.entrants.values()))

@@ -1,0 +1,229 @@
+"""Snapshots of plays and races for a viewer, always with the tail of the log just loaded."""
+
+from collections.abc import Iterable
+
+from service.contest.events import Logged
+from service.contest.play import Delta, Entry, Play, begin, replay
+from service.contest.race import Entrant, Race
+from service.contest.ranking import Result, Standing, result_of
+from service.contest.sight import Sight, sight_of_play
+from service.feed.views import (
+    EntrantView,
+    LogEntryView,
+    MeView,
+    PlayView,
+    Progress,
+    Proof,
+    ProofPlay,
+    RaceView,
+    StandingsView,
+    instant,
+    play_view,
+    race_view,
+)
+from service.storage import plays, races
+from service.storage.database import Database
+from service.storage.deals import Deal
+from service.storage.journal import Journal
+from service.storage.shelf import NotFound, PlayShelf, RaceShelf
+
+SHOWN_ENTRANTS = 50
+
+
+class NotVisible(Exception):
+    """The viewer may not see this board, log or topic."""
+
+
+class RaceNotEnded(Exception):
+    """What was asked for is told only when the race is over."""
+
+
+class Reader:
+    """Everything that is told of plays and races, to whoever may see it."""
+
+    def __init__(
+        self, database: Database, journal: Journal, play_shelf: PlayShelf, race_shelf: RaceShelf
+    ) -> None:
+        self._database = database
+        self._journal = journal
+        self._plays = play_shelf
+        self._races = race_shelf
+
+    # Plays
+
+    async def play(self, play_id: str, viewer: str | None) -> tuple[Play, Sight, str | None]:
+        """A play at its head, what the viewer may see of it, and its race's state.
+
+        Raises `NotFound`.
+        """
+        seat = await self._plays.at_head(play_id)
+        play = seat.play
+        state = None
+        if play.header.race is not None:
+            async with self._database.read() as connection:
+                state = await plays.race_state(connection, play.header.race)
+        sight = sight_of_play(play.header, over=play.over, race_state=state, viewer=viewer)
+        return play, sight, state
+
+    async def play_view(self, play_id: str, viewer: str | None) -> PlayView:
+        """The REST object of a play. Raises `NotFound`."""
+        play, sight, state = await self.play(play_id, viewer)
+        return play_view(play, sight, state, self._database.clock.now())
+
+    async def visible_play(self, play_id: str, viewer: str | None) -> tuple[Play, PlayView]:
+        """A play whose board the viewer may see. Raises `NotFound` and `NotVisible`."""
+        play, sight, state = await self.play(play_id, viewer)
+        if sight != "full":
+            raise NotVisible
+        return play, play_view(play, sight, state, self._database.clock.now())
+
+    async def log(
+        self, play_id: str, viewer: str | None, after: int, limit: int
+    ) -> tuple[list[LogEntryView], int | None]:
+        """A page of a play's log and the ply to go on after. Raises `NotFound`, `NotVisible`."""
+        await self.visible_play(play_id, viewer)
+        entries = await self._journal.entries(play_id, after, limit + 1)
+        rows = [LogEntryView(entry.ply, entry.move, entry.at_ms) for entry in entries[:limit]]
+        return rows, rows[-1].ply if len(entries) > limit else None
+
+    async def deltas(self, play_id: str, after: int, limit: int) -> list[Delta]:
+        """Up to `limit` deltas after a ply, worked out again from the log.
+
+        The caller has seen to it that the viewer may have them.
+        """
+        seat = await self._plays.seat(play_id)
+        entries = await self._journal.all_entries(play_id)
+        _play, deltas = replay(begin(seat.header), entries[: after + limit])
+        return deltas[after:]
+
+    # Races
+
+    async def race(self, race_id: str) -> Race:
+        """A race at its head. Raises `NotFound`."""
+        return await self._races.at_head(race_id)
+
+    async def race_log(self, race_id: str) -> tuple[Race, list[Logged], Deal]:
+        """A race before its first event, its whole log, and its deal, for frames about it.
+
+        Raises `NotFound`.
+        """
+        header = (await self._races.at_head(race_id)).header
+        async with self._database.read() as connection:
+            deal = await races.deal_of(connection, race_id)
+        return Race(header), await self._journal.events(race_id), deal
+
+    async def race_view(self, race_id: str, viewer: str | None) -> RaceView:
+        """The REST object of a race. Raises `NotFound`."""
+        return await self.view_of(await self._races.at_head(race_id), viewer)
+
+    async def view_of(self, race: Race, viewer: str | None) -> RaceView:
+        """The REST object of a race at the version that is given."""
+        shown = list(race.entrants.values())[:SHOWN_ENTRANTS]
+        me = race.entrants.get(viewer) if viewer is not None else None
+        return race_view(
+            race,
+            await self.entrant_views(race, shown),
+            None if me is None else MeView(me.ready, me.play),
+        )
+
+    async def entrant_views(
+        self, race: Race, entrants: Iterable[Entrant]
+    ) -> tuple[EntrantView, ...]:
+        """Entrants with how far they are."""
+        shown = list(entrants)
+        progress = await self.progress(race, shown)
+        views = []
+        for entrant in shown:
+            now = progress.get(entrant.player.id)
+            views.append(
+                EntrantView(
+                    entrant.player,
+                    entrant.ready,
+                    None if now is None else now.status,
+                    None if now is None else now.score,
+                    None if now is None else now.ply,
+                )
+            )
+        return tuple(views)
+
+    async def progress(self, race: Race, entrants: Iterable[Entrant]) -> dict[str, Progress]:
+        """By player: how far entrants are whose play has begun."""
+        of_play = {entrant.play: entrant for entrant in entrants if entrant.play is not None}
+        heads = await self._journal.last_entries(of_play)
+        ended = {}
+        if race.state == "running":
+            async with self._database.read() as connection:
+                ended = await plays.endings(connection, race.header.id)
+        found = {}
+        for play_id, entrant in of_play.items():
+            ply, score = heads.get(play_id, (0, 0))
+            end = entrant.ended or ended.get(entrant.player.id)
+            status = "playing" if end is None else end.status
+            found[entrant.player.id] = Progress(score, ply, status)
+        return found
+
+    async def results(self, race: Race) -> list[Result]:
+        """How the plays of a race stand: those going on at their present score."""
+        results = race.results()
+        if race.state != "running":
+            return results
+        recorded = {result.play for result in results}
+        async with self._database.read() as connection:
+            rows = await plays.of_race(connection, race.header.id)
+        for row in rows:
+            if row.header.id not in recorded:
+                results.append(result_of((await self._plays.at_head(row.header.id)).play))
+        return results
+
+    async def proof(self, race_id: str, after: int, limit: int) -> Proof:
+        """A page of a race's proof. Raises `NotFound`, `RaceNotEnded`."""
+        race = await self._races.at_head(race_id)
+        header = race.header
+        if not race.over or race.seed is None:
+            raise RaceNotEnded
+        async with self._database.read() as connection:
+            rows = await plays.of_race(connection, race_id)
+        page = rows[after : after + limit]
+        logs = []
+        for row in page:
+            entries = await self._journal.all_entries(row.header.id)
+            logs.append(
+                ProofPlay(
+                    row.header.player,
+                    row.header.id,
+                    instant(row.header.started_at),
+                    tuple(_entry_view(entry) for entry in entries),
+                )
+            )
+        return Proof(
+            race=race_id,
+            game=header.game,
+            kind=header.kind,
+            deal_version=header.deal_version,
+            rules_version=header.rules_version,
+            ranking_version=1,
+            seed=race.seed,
+            commitment=header.commitment,
+            ranking=header.ranking,
+            time_limit_ms=header.time_limit_ms,
+            plays=tuple(logs),
+            standings=race.standings() if after == 0 else (),
+            next=str(after + limit) if after + limit < len(rows) else None,
+        )
+
+
+def _entry_view(entry: Entry) -> LogEntryView:
+    return LogEntryView(entry.ply, entry.move, entry.at_ms)
+
+
+def around(
+    rows: tuple[Standing, ...], start: int, limit: int, viewer: str | None, now: int
+) -> StandingsView:
+    """A page of standings from a place in them on, with the viewer's own row."""
+    me = next((row for row in rows if row.player.id == viewer), None) if viewer else None
+    page = rows[start : start + limit]
+    more = start + limit < len(rows)
+    return StandingsView(page, str(start + limit) if more else None, len(rows), instant(now), me)
+
+
+__all__ = ["NotFound", "NotVisible", "RaceNotEnded", "Reader", "around"]

@@ -1,0 +1,257 @@
+"""Moves, resignations and timeouts: decided from the fold, true once they are in the log."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.contest.play import RESIGN, TIMEOUT, UNDO, Delta, Entry, Play, PlayOver, begin, replay
+from service.contest.player import Player
+from service.live.bus import Bus, Wake
+from service.rules import RULES_VERSION, IllegalMove, game_named
+from service.storage import deals, plays
+from service.storage.database import Database, OutcomeUnknown, Unavailable
+from service.storage.ids import new_id
+from service.storage.journal import Journal, end_of
+from service.storage.receipts import Receipt, Reply
+from service.storage.shelf import PlayShelf, Seat
+
+BURST = 600
+PER_SECOND = 20.0
+"""Entries a play may take: a whole game at once, then twenty a second."""
+READ_BACK_SECONDS = (0.05, 0.2, 0.5, 1.0, 2.0, 3.0)
+
+
+class NotYourPlay(Exception):
+    """Only its player moves in a play."""
+
+
+class PlyConflict(Exception):
+    """The ply is not the next; `ply` is the present one."""
+
+    def __init__(self, ply: int) -> None:
+        super().__init__(f"the play is at ply {ply}")
+        self.ply = ply
+
+
+class IdReused(Exception):
+    """The id names another move of this play."""
+
+
+class TooFast(Exception):
+    """The play has taken more than its share of moves; `retry_after_ms` milliseconds to wait."""
+
+    def __init__(self, retry_after_ms: int) -> None:
+        super().__init__("too many moves")
+        self.retry_after_ms = retry_after_ms
+
+
+class Answer(NamedTuple):
+    """A delta that is durably stored, and the same as JSON."""
+
+    delta: Delta
+    json: bytes
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Plays:
+    """The referee of plays."""
+
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        shelf: PlayShelf,
+        bus: Bus,
+        on_end: Callable[[str], None],
+    ) -> None:
+        """`on_end` is told the race of every race play that has just ended."""
+        self._database = database
+        self._journal = journal
+        self._shelf = shelf
+        self._bus = bus
+        self._on_end = on_end
+
+    async def practise(
+        self,
+        player: Player,
+        game: str,
+        seed: str | None,
+        receipt: "tuple[Receipt, Callable[[Play], Reply]] | None" = None,
+    ) -> Play:
+        """Begin a practice play. Raises `UnknownGame`, `BadSeed`."""
+        rules = game_named(game)
+        now = self._database.clock.now()
+
+        async def work(connection: AsyncConnection) -> Play:
+            deal = await deals.ensure(
+                self._database, connection, rules.name, deals.fresh_seed() if seed is None else seed
+            )
+            header = plays.header_of(
+                new_id(now),
+                deal,
+                player,
+                rules_version=RULES_VERSION,
+                race=None,
+                started_at=now,
+                deadline_at=None,
+            )
+            await plays.create(connection, deal.id, [header])
+            play = begin(header)
+            if receipt is not None:
+                await receipt[0].fill(connection, receipt[1](play))
+            return play
+
+        play = await self._database.transact(work)
+        self._shelf.put(Seat(play.header))
+        return play
+
+    async def move(
+        self, player: str, play_id: str, ply: int, move: str, move_id: str | None, stamp: int
+    ) -> Answer:
+        """The delta of a move, stored; of its first time when the id is known already.
+
+        `stamp` is when it was read (epoch ms). Raises, in this order, `NotFound`, `NotYourPlay`,
+        `IdReused`, `PlayOver`, `PlyConflict`, `IllegalMove`, and `TooFast`, `Unavailable`.
+        """
+        seat = self._shelf.cached(play_id) or await self._shelf.seat(play_id)
+        if seat.header.player.id != player:
+            raise NotYourPlay
+        if move_id is None:
+            move_id = _own_id()
+        async with seat.lock:
+            self._ration(seat, stamp)
+            fresh = False
+            while True:
+                before = seat.play
+                if move_id not in seat.ids and ply == before.ply + 1:
+                    try:
+                        play, delta = before.after(move, before.stamped(stamp))
+                    except (PlayOver, IllegalMove):
+                        if fresh:
+                            raise
+                    else:
+                        entry = Entry(ply, move, play.at_ms, move_id, play.score)
+                        if await self._log(seat, before, play, entry):
+                            return self._tell(seat, before, play, delta)
+                elif fresh:
+                    return await self._refuse(seat, ply, move, move_id, stamp)
+                # From the cache only a success may be decided.
+                await self._shelf.refresh(seat)
+                fresh = True
+
+    async def resign(
+        self,
+        player: str,
+        play_id: str,
+        stamp: int,
+    ) -> Answer:
+        """End a play; tries the next ply until the play is over.
+
+        Raises `NotFound`, `NotYourPlay`, `PlayOver`, `Unavailable`.
+        """
+        seat = await self._shelf.seat(play_id)
+        if seat.header.player.id != player:
+            raise NotYourPlay
+        async with seat.lock:
+            return await self._end(seat, RESIGN, lambda play: play.stamped(stamp))
+
+    async def time_out(self, play_id: str) -> None:
+        """Log that a play's time is up, unless it is over. Raises `NotFound`, `Unavailable`."""
+        seat = await self._shelf.seat(play_id)
+        deadline = seat.header.deadline_at
+        if deadline is None:
+            return
+        limit = deadline - seat.header.started_at
+        async with seat.lock:
+            try:
+                await self._end(seat, TIMEOUT, lambda play: max(play.at_ms, limit))
+            except PlayOver:
+                return
+
+    async def _end(self, seat: Seat, move: str, at_ms: Callable[[Play], int]) -> Answer:
+        while True:
+            await self._shelf.refresh(seat)
+            before = seat.play
+            if before.over:
+                raise PlayOver
+            play, delta = before.after(move, at_ms(before))
+            entry = Entry(play.ply, move, play.at_ms, _own_id(), play.score)
+            if await self._log(seat, before, play, entry):
+                return self._tell(seat, before, play, delta)
+
+    async def _log(self, seat: Seat, before: Play, play: Play, entry: Entry) -> bool:
+        """Whether the entry is in the log; the seat has then followed it."""
+        end = end_of(play) if play.over or before.over else None
+        try:
+            logged = await self._journal.append(seat.key, entry, end)
+        except OutcomeUnknown:
+            logged = await self._read_back(seat, entry)
+        if logged and seat.play is before:
+            seat.advance(play, entry)
+        return logged
+
+    async def _read_back(self, seat: Seat, entry: Entry) -> bool:
+        """Find out whether an entry whose commit broke is in the log. Raises `OutcomeUnknown`."""
+        self._shelf.drop(seat.header.id)
+        for seconds in READ_BACK_SECONDS:
+            await asyncio.sleep(seconds)
+            try:
+                found = await self._journal.entries(seat.header.id, entry.ply - 1, 1)
+            except Unavailable:
+                continue
+            return bool(found) and found[0].id == entry.id
+        raise OutcomeUnknown
+
+    async def _refuse(self, seat: Seat, ply: int, move: str, move_id: str, stamp: int) -> Answer:
+        """Say why, in the protocol's order; a known id gets its first answer again."""
+        known = seat.ids.get(move_id)
+        if known is not None:
+            entries = await self._journal.all_entries(seat.header.id)
+            if entries[known - 1].move != move:
+                raise IdReused
+            _play, deltas = replay(begin(seat.header), entries[:known])
+            return Answer(deltas[-1], _encode(deltas[-1]))
+        play = seat.play
+        play.stamped(stamp)
+        if play.over and not (move == UNDO and play.can_undo):
+            raise PlayOver
+        raise PlyConflict(play.ply)
+
+    def _tell(self, seat: Seat, before: Play, play: Play, delta: Delta) -> Answer:
+        """Wake whoever watches; never on the way of the answer itself."""
+        answer = Answer(delta, _encode(delta))
+        header = seat.header
+        kind = b"play-ended" if delta.move in (RESIGN, TIMEOUT) else b"move"
+        self._bus.publish(
+            Wake(f"play:{header.id}", play.ply, b'{"type":"%b",%b' % (kind, answer.json[1:]))
+        )
+        if header.race is not None:
+            progress = {"score": play.score, "ply": play.ply, "status": play.status}
+            self._bus.publish(
+                Wake(f"progress:{header.race}", play.ply, _encode({header.player.id: progress}))
+            )
+            if play.over:
+                self._on_end(header.race)
+        return answer
+
+    def _ration(self, seat: Seat, now: int) -> None:
+        if seat.tokens_at is None:
+            seat.tokens = BURST
+        else:
+            gained = max(0, now - seat.tokens_at) * PER_SECOND / 1000
+            seat.tokens = min(BURST, seat.tokens + gained)
+        seat.tokens_at = now
+        if seat.tokens < 1:
+            raise TooFast(int((1 - seat.tokens) / PER_SECOND * 1000) + 1)
+        seat.tokens -= 1
+
+
+def _own_id() -> str:
+    """An id for an entry whose sender gave none; no client can send a space."""
+    return f"own {secrets.token_urlsafe(9)}"

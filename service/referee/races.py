@@ -1,0 +1,270 @@
+"""Races: what entrants ask for and what is owed, appended to the race's log as whole blocks."""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.contest import events as e
+from service.contest.player import Player
+from service.contest.race import Due, Ended, Race, RaceHeader, fold
+from service.contest.ranking import Ranking
+from service.live.bus import Bus, Wake
+from service.referee.plays import Plays
+from service.rules import RULES_VERSION, game_named
+from service.storage import deals, plays, races
+from service.storage.database import Database, Unavailable
+from service.storage.deals import Deal
+from service.storage.ids import new_id
+from service.storage.journal import Conflict, Journal
+from service.storage.receipts import Receipt, Reply
+from service.storage.shelf import RaceShelf
+
+PATIENCE_SECONDS = 5.0
+
+Decide = Callable[[Race, int], Sequence[e.Event]]
+Slip = tuple[Receipt, Callable[[Race], Reply]]
+"""A receipt and what to write on it, in the transaction of the effect."""
+
+
+class Races:
+    """The referee of races."""
+
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        shelf: RaceShelf,
+        plays_: Plays,
+        bus: Bus,
+        countdown_ms: int,
+        on_due: Callable[[str, int], None],
+    ) -> None:
+        """`on_due` is told when a race next wants something of time (epoch ms)."""
+        self._database = database
+        self._journal = journal
+        self._shelf = shelf
+        self._plays = plays_
+        self._bus = bus
+        self._countdown_ms = countdown_ms
+        self._on_due = on_due
+        self._queues: dict[str, _Queue] = {}
+        self._settling: dict[str, bool] = {}
+
+    async def create_live(
+        self,
+        maker: Player,
+        game: str,
+        *,
+        name: str | None,
+        capacity: int,
+        time_limit_ms: int,
+        ranking: Ranking,
+        rated: bool,
+        listed: bool,
+        slip: Slip | None = None,
+    ) -> Race:
+        """A lobby with its maker as host and first entrant. Raises `UnknownGame`."""
+        rules = game_named(game)
+        now = self._database.clock.now()
+
+        async def work(connection: AsyncConnection) -> Race:
+            deal = await deals.ensure(self._database, connection, rules.name, deals.fresh_seed())
+            header = RaceHeader(
+                id=new_id(now),
+                game=rules.name,
+                kind="live",
+                name=name,
+                creator=maker,
+                deal_version=deal.deal_version,
+                commitment=deal.commitment,
+                certified=False,
+                rules_version=RULES_VERSION,
+                ranking=ranking,
+                capacity=capacity,
+                time_limit_ms=time_limit_ms,
+                rated=rated,
+                listed=listed,
+                created_at=now,
+            )
+            block = _block(Race(header), (e.Created(), e.EntrantJoined(maker)), now)
+            race = fold(Race(header), block)
+            await races.create(connection, header, deal.id, race)
+            await self._journal.append_events(connection, header.id, block)
+            if slip is not None:
+                await slip[0].fill(connection, slip[1](race))
+            return race
+
+        race = await self._database.transact(work)
+        self._announce(self._shelf.take(race, ()))
+        return race
+
+    async def join(self, race_id: str, player: Player, slip: Slip | None = None) -> Race:
+        """Raises `NotFound`, `RaceFull`, `RaceStarted`, `RaceOver`, `WrongKind`, `Unavailable`."""
+        return await self._command(race_id, lambda race, _now: race.join(player), slip)
+
+    async def leave(self, race_id: str, player: str) -> Race:
+        """Raises `NotFound`, `NotEntrant`, `RaceStarted`, `RaceOver`, `WrongKind`."""
+        seed = await self._seed(race_id)
+        return await self._command(race_id, lambda race, _now: race.leave(player, seed))
+
+    async def ready(self, race_id: str, player: str, ready: bool) -> Race:
+        """Raises `NotFound`, `NotEntrant`, `RaceStarted`, `RaceOver`, `WrongKind`."""
+        return await self._command(
+            race_id, lambda race, now: race.ready(player, ready, now, self._countdown_ms)
+        )
+
+    async def start(self, race_id: str, player: str, slip: Slip | None = None) -> Race:
+        """Raises `NotFound`, `NotHost`, `RaceStarted`, `RaceOver`, `WrongKind`."""
+        return await self._command(
+            race_id, lambda race, now: race.start(player, now, self._countdown_ms), slip
+        )
+
+    async def cancel(self, race_id: str, player: str, slip: Slip | None = None) -> Race:
+        """Raises `NotFound`, `NotHost`, `RaceStarted`, `RaceOver`."""
+        seed = await self._seed(race_id)
+        return await self._command(race_id, lambda race, _now: race.cancel(player, seed), slip)
+
+    async def settle(self, race_id: str) -> None:
+        """Carry out whatever is owed in a race; by whom first, the log decides.
+
+        One at a time a race and process: whoever asks meanwhile makes it look once more.
+        """
+        if race_id in self._settling:
+            self._settling[race_id] = True
+            return
+        self._settling[race_id] = True
+        try:
+            while self._settling[race_id]:
+                self._settling[race_id] = False
+                await self._settle(race_id)
+        finally:
+            del self._settling[race_id]
+
+    async def _settle(self, race_id: str) -> None:
+        deal = await self._deal(race_id)
+        while True:
+            race = await self._shelf.at_head(race_id)
+            endings: dict[str, Ended | None] = {}
+            if race.state == "running":
+                async with self._database.read() as connection:
+                    endings = await plays.endings(connection, race_id)
+            now = self._database.clock.now()
+            due = race.due(endings, now, deal.seed, _ids(now))
+            if due == Due((), ()):
+                self._remember(race)
+                return
+            if due.timeouts:
+                await asyncio.gather(*(self._plays.time_out(play) for play in due.timeouts))
+            if due.events:
+                try:
+                    await self._append(race, due.events, now, deal)
+                except Conflict:
+                    await asyncio.sleep(random.uniform(0, 0.02))
+
+    async def _command(self, race_id: str, decide: Decide, slip: Slip | None = None) -> Race:
+        """Decide and append, again and again until nobody was faster.
+
+        Commands to one race queue within a process. Raises `Unavailable` after five seconds.
+        """
+        queue = self._queues.setdefault(race_id, _Queue())
+        queue.waiting += 1
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS), queue.lock:
+                while True:
+                    race = await self._shelf.at_head(race_id)
+                    now = self._database.clock.now()
+                    events = decide(race, now)
+                    try:
+                        return await self._append(race, events, now, None, slip)
+                    except Conflict:
+                        await asyncio.sleep(random.uniform(0, 0.05))
+        except TimeoutError:
+            raise Unavailable from None
+        finally:
+            queue.waiting -= 1
+            if not queue.waiting:
+                self._queues.pop(race_id, None)
+
+    async def _append(
+        self,
+        race: Race,
+        events: Sequence[e.Event],
+        now: int,
+        deal: Deal | None,
+        slip: Slip | None = None,
+    ) -> Race:
+        """The race after one more block, committed. Raises `Conflict`."""
+        if not events and slip is None:
+            return race
+        block = _block(race, events, now)
+        after = fold(race, block)
+
+        async def work(connection: AsyncConnection) -> None:
+            if block:
+                await self._journal.append_events(connection, race.header.id, block)
+                await races.follow(connection, after)
+            for event in events:
+                if isinstance(event, e.Started) and deal is not None:
+                    await _open_plays(connection, after, event, deal)
+            if slip is not None:
+                await slip[0].fill(connection, slip[1](after))
+
+        await self._database.transact(work)
+        after = self._shelf.take(after, ())
+        self._announce(after)
+        return after
+
+    def _announce(self, race: Race) -> None:
+        self._bus.publish(Wake(f"race:{race.header.id}", race.v))
+        self._remember(race)
+
+    def _remember(self, race: Race) -> None:
+        if race.next_due is not None:
+            self._on_due(race.header.id, race.next_due)
+
+    async def _deal(self, race_id: str) -> Deal:
+        await self._shelf.at_head(race_id)  # NotFound, before the join finds nothing
+        async with self._database.read() as connection:
+            return await races.deal_of(connection, race_id)
+
+    async def _seed(self, race_id: str) -> str:
+        return (await self._deal(race_id)).seed
+
+
+class _Queue:
+    """Those who wait for their turn at one race."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.waiting = 0
+
+
+def _block(race: Race, events: Sequence[e.Event], now: int) -> list[e.Logged]:
+    at = max(race.at, now)
+    return [e.Logged(race.v + n, at, event) for n, event in enumerate(events, 1)]
+
+
+def _ids(now: int) -> Iterator[str]:
+    while True:
+        yield new_id(now)
+
+
+async def _open_plays(
+    connection: AsyncConnection, race: Race, started: e.Started, deal: Deal
+) -> None:
+    """The plays of a live race, in the very transaction that logs `started`."""
+    headers = [
+        plays.header_of(
+            play_id,
+            deal,
+            race.entrants[player].player,
+            rules_version=race.header.rules_version,
+            race=race.header.id,
+            started_at=started.starts_at,
+            deadline_at=started.starts_at + race.header.time_limit_ms,
+        )
+        for player, play_id in started.plays.items()
+    ]
+    await plays.create(connection, deal.id, headers)
