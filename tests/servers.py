@@ -64,11 +64,15 @@ class Postgres:
             host = f"{self._url.hostname}:{self._url.port or 5432}"
             raise Missing(f"no Postgres answers at {host} ({reason})") from None
 
-    def create(self) -> str:
-        """Makes an empty database; returns its URL, `postgresql+asyncpg://…`."""
+    def create(self, copy_of: str | None = None) -> str:
+        """Makes a database, empty or a copy of another; returns its URL, `postgresql+asyncpg://…`.
+
+        Nobody may be connected to the one to be copied.
+        """
         name = f"{self._prefix}_{len(self._made)}"
         # template0 is never connected to, so that several runs may copy it at once.
-        self._run(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
+        template = "template0" if copy_of is None else urlsplit(copy_of).path.removeprefix("/")
+        self._run(f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8'")
         self._made.add(name)
         return urlunsplit(self._url._replace(scheme="postgresql+asyncpg", path=f"/{name}"))
 
@@ -94,10 +98,10 @@ class Postgres:
             finally:
                 await connection.close(timeout=PATIENCE_S)
 
-        _apart(run)
+        apart(run)
 
 
-def _apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+def apart(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Runs a coroutine in a thread: callers may be in an event loop of their own, or between two."""
     failures: list[BaseException] = []
 

@@ -7,24 +7,31 @@ its own task, so that a vanished caller cancels only the waiting.
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import event, text
+from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.storage.clock import Clock
+from service.storage.engines import (
+    DEADLOCKS,
+    is_break,
+    is_refusal,
+    postgres_engine,
+    sqlite_engine,
+    sqlstate,
+)
 
 T = TypeVar("T")
 
-STATEMENT_TIMEOUT_MS = 10_000
-IDLE_TRANSACTION_MS = 10_000
-_RETRIED_SQLSTATES = frozenset({"40001", "40P01"})  # serialization failure, deadlock
+_ATTEMPTS = 5
+_BAD_URL = "SAMEDEAL_DATABASE_URL must begin with postgresql:// or sqlite://"
 
 
 class Unavailable(Exception):
@@ -43,13 +50,19 @@ def database_url(url: str | None, data_dir: Path) -> URL:
     """
     if url is None:
         return URL.create("sqlite+aiosqlite", database=str(data_dir / "samedeal.db"))
-    parsed = make_url(url)
-    backend = parsed.get_backend_name()
+    try:
+        parsed = make_url(url)
+    except ArgumentError:  # whose message repeats the address, and with it the password
+        raise ValueError(_BAD_URL) from None
+    backend = parsed.drivername.partition("+")[0]
     if backend in ("postgresql", "postgres"):
+        if "sslmode" in parsed.query:  # as Postgres' own programs have it; the driver says `ssl`
+            mode = parsed.query["sslmode"]
+            parsed = parsed.difference_update_query(["sslmode"]).update_query_dict({"ssl": mode})
         return parsed.set(drivername="postgresql+asyncpg")
     if backend == "sqlite":
         return parsed.set(drivername="sqlite+aiosqlite")
-    raise ValueError("SAMEDEAL_DATABASE_URL must begin with postgresql:// or sqlite://")
+    raise ValueError(_BAD_URL)
 
 
 class Database:
@@ -59,21 +72,25 @@ class Database:
         self.url = url
         self.dialect = url.get_backend_name()
         self.clock = Clock(self._time)
+        self._running: set[asyncio.Future[Any]] = set()
         if self.dialect == "sqlite":
-            self._reader = _sqlite_engine(url, readers=4)
-            self._writer = _sqlite_engine(url, readers=0)
-            self._one_writer = asyncio.Lock()
+            self._reader = sqlite_engine(url, readers=4)
+            self._writer = sqlite_engine(url, readers=0)
+            self._one_writer: AbstractAsyncContextManager[None] = asyncio.Lock()
         else:
-            engine = _postgres_engine(url, pool_size)
+            engine = postgres_engine(url, pool_size)
             self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
             self._writer = engine
+            self._one_writer = contextlib.nullcontext()
 
     async def start(self) -> None:
         """Connect and take the time."""
         await self.clock.sync()
 
     async def stop(self) -> None:
-        """Close every connection."""
+        """Let what was begun come to its end, then close every connection."""
+        if self._running:  # each has its time limits
+            await asyncio.wait(self._running)
         await self._reader.dispose()
         await self._writer.dispose()
 
@@ -87,9 +104,12 @@ class Database:
     async def transact(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """What `work` returns, once committed; an exception from it rolls everything back.
 
-        Deadlocks are tried again, so `work` may run more than once. Raises `Unavailable`.
+        Deadlocks are tried again, so `work` may run more than once. Raises `Unavailable`, and
+        `OutcomeUnknown` when the connection broke in the commit.
         """
         task = asyncio.ensure_future(self._transact(work))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -97,25 +117,25 @@ class Database:
             raise
 
     async def _transact(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        for attempt in range(5):
+        for attempt in range(_ATTEMPTS):
             try:
                 with _plain_errors():
-                    async with self._begin() as connection:
-                        return await work(connection)
+                    async with self._one_writer, self._writer.connect() as connection:
+                        transaction = await connection.begin()
+                        result = await work(connection)
+                        try:
+                            with _unknown_when_broken():
+                                await transaction.commit()
+                        except BaseException:
+                            # The pool would take it back, perhaps still in its transaction.
+                            await connection.invalidate()
+                            raise
+                        return result
             except DBAPIError as error:
-                if attempt == 4 or getattr(error.orig, "sqlstate", None) not in _RETRIED_SQLSTATES:
+                if sqlstate(error) not in DEADLOCKS:
                     raise
                 await asyncio.sleep(random.uniform(0, 0.05 * (attempt + 1)))
-        raise AssertionError("unreachable")
-
-    @contextlib.asynccontextmanager
-    async def _begin(self) -> AsyncIterator[AsyncConnection]:
-        if self.dialect == "sqlite":
-            async with self._one_writer, self._writer.begin() as connection:
-                yield connection
-        else:
-            async with self._writer.begin() as connection:
-                yield connection
+        raise Unavailable
 
     async def _time(self) -> int:
         if self.dialect == "sqlite":
@@ -132,83 +152,31 @@ class Database:
 
 
 @contextlib.contextmanager
-def _plain_errors() -> Any:
+def _plain_errors() -> Iterator[None]:
     """Turn what means "no database now" into `Unavailable`, leave the rest."""
     try:
         yield
     except (OSError, PoolTimeout) as error:
         raise Unavailable from error
-    except (OperationalError, InterfaceError) as error:
-        raise Unavailable from error
     except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None) or ""
-        # 08 connection, 53 resources, 57 intervention: shutdown, starting up, cancelled
-        if error.connection_invalidated or state[:2] in ("08", "53", "57"):
+        if is_refusal(error) or is_break(error):
             raise Unavailable from error
+        raise
+
+
+@contextlib.contextmanager
+def _unknown_when_broken() -> Iterator[None]:
+    """Around a commit: unless the database itself refuses it, nobody can know."""
+    try:
+        yield
+    except OSError as error:
+        raise OutcomeUnknown from error
+    except DBAPIError as error:
+        if is_break(error) and not is_refusal(error):
+            raise OutcomeUnknown from error
         raise
 
 
 def _forget(task: "asyncio.Future[Any]") -> None:
     if not task.cancelled():
         task.exception()
-
-
-def _postgres_engine(url: URL, pool_size: int) -> AsyncEngine:
-    return create_async_engine(
-        url,
-        hide_parameters=True,  # they hold seeds
-        pool_size=pool_size,
-        max_overflow=pool_size,
-        pool_timeout=5,
-        pool_pre_ping=True,
-        connect_args=connect_args("samedeal", STATEMENT_TIMEOUT_MS),
-    )
-
-
-def connect_args(application: str, statement_timeout_ms: int) -> dict[str, Any]:
-    """What every connection to Postgres is made with; a `statement_timeout_ms` of 0: no limit."""
-    return {
-        "timeout": 5,
-        # The server's limit is no help when it is the server, or the way to it, that is gone.
-        "command_timeout": statement_timeout_ms / 1000 + 5 if statement_timeout_ms else None,
-        "server_settings": {
-            "application_name": application,
-            "statement_timeout": str(statement_timeout_ms),
-            "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
-        },
-    }
-
-
-def _sqlite_engine(url: URL, *, readers: int) -> AsyncEngine:
-    """With readers: a query-only pool; without: the one connection that writes."""
-    if readers:
-        engine = create_async_engine(
-            url,
-            hide_parameters=True,
-            poolclass=AsyncAdaptedQueuePool,
-            pool_size=readers,
-            max_overflow=0,
-            isolation_level="AUTOCOMMIT",
-        )
-    else:
-        engine = create_async_engine(url, hide_parameters=True, poolclass=StaticPool)
-
-    @event.listens_for(engine.sync_engine, "connect")
-    def connected(dbapi: Any, _record: Any) -> None:
-        dbapi.isolation_level = None  # we begin transactions ourselves
-        cursor = dbapi.cursor()
-        cursor.execute("PRAGMA busy_timeout = 10000")
-        cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.execute("PRAGMA synchronous = FULL")
-        cursor.execute("PRAGMA foreign_keys = ON")
-        if readers:
-            cursor.execute("PRAGMA query_only = ON")
-        cursor.close()
-
-    if not readers:
-
-        @event.listens_for(engine.sync_engine, "begin")
-        def begun(connection: Any) -> None:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine

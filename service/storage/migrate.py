@@ -23,7 +23,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from service.storage.database import Unavailable, connect_args
+from service.storage.database import Unavailable
+from service.storage.engines import connect_args
 
 PATIENCE_S = 600.0
 """How long a process waits for another one that migrates the same database."""
