@@ -57,6 +57,7 @@ class Journal:
             SqliteMoves(database) if database.dialect == "sqlite" else PostgresMoves(database.url)
         )
         self._waiting: deque[Waiting] = deque()
+        self._closed = False
         self._wake = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
@@ -65,16 +66,16 @@ class Journal:
         self._writer = asyncio.create_task(self._write(), name="journal")
 
     async def stop(self, patience: float = 3.0) -> None:
-        """Write what waits, for `patience` seconds at most, then close."""
+        """Write what waits, for `patience` seconds at most, then close. Takes nothing more."""
+        self._closed = True
         if self._writer is not None:
-            waiting = [item.done for item in self._waiting]
-            if waiting:
-                await asyncio.wait(waiting, timeout=patience)
+            # Not by their futures: of an entry whose waiter has gone, the future is done already.
+            self._wake.set()
+            await asyncio.wait([self._writer], timeout=patience)
             self._writer.cancel()
             await asyncio.gather(self._writer, return_exceptions=True)
-            for item in self._waiting:
-                if not item.done.done():
-                    item.done.set_exception(Unavailable())
+        while self._waiting:
+            _fail(self._waiting.popleft(), Unavailable())
         await self._store.stop()
 
     # Plays
@@ -87,6 +88,9 @@ class Journal:
         The future raises `Unavailable` (not stored) or `OutcomeUnknown` (read it back).
         """
         done = asyncio.get_running_loop().create_future()
+        if self._closed:
+            done.set_exception(Unavailable())
+            return done
         self._waiting.append(Waiting(play_id, entry, end, done))
         self._wake.set()
         return done
@@ -186,7 +190,7 @@ class Journal:
     # The writer
 
     async def _write(self) -> None:
-        while True:
+        while not self._closed:
             await self._wake.wait()
             self._wake.clear()
             while self._waiting:

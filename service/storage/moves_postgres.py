@@ -8,7 +8,8 @@ from typing import Any
 import asyncpg
 from sqlalchemy.engine import URL
 
-from service.storage.database import STATEMENT_TIMEOUT_MS, OutcomeUnknown, Unavailable
+from service.storage.database import OutcomeUnknown, Unavailable
+from service.storage.engines import asyncpg_args, conceal
 from service.storage.move_store import Waiting
 
 _INSERT = """
@@ -47,15 +48,21 @@ _NOT_NOW = (
     asyncpg.CrashShutdownError,
     asyncpg.QueryCanceledError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, after a failover: connect again elsewhere
 )
-_BROKEN = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError)
+_BROKEN = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
 
 
 class PostgresMoves:
     """A `MoveStore` on Postgres."""
 
     def __init__(self, url: URL) -> None:
-        self._dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self._options = asyncpg_args(url, "samedeal journal")
         self._connection: asyncpg.Connection[Any] | None = None
         self._statements: tuple[Any, Any] | None = None
 
@@ -81,10 +88,12 @@ class PostgresMoves:
                 raise Unavailable from error
             except _BROKEN as error:
                 if isinstance(error, ValueError):
+                    conceal(error)
                     raise  # the driver would not even encode it
                 await self._drop()
                 raise OutcomeUnknown from error
-            except asyncpg.PostgresError:
+            except asyncpg.PostgresError as error:
+                conceal(error)
                 raise  # a fault of the group's content
             except BaseException:
                 await self._drop()
@@ -100,14 +109,7 @@ class PostgresMoves:
             await self._drop()
         if self._statements is None:
             try:
-                self._connection = await asyncpg.connect(
-                    self._dsn,
-                    timeout=5,
-                    server_settings={
-                        "application_name": "samedeal journal",
-                        "statement_timeout": str(STATEMENT_TIMEOUT_MS),
-                    },
-                )
+                self._connection = await asyncpg.connect(**self._options)
                 self._statements = (
                     await self._connection.prepare(_INSERT),
                     await self._connection.prepare(_INSERT_WITH_ENDS),

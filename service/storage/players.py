@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from sqlalchemy import Select, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -34,7 +35,7 @@ def _players() -> "Select[tuple[str, str, PlayerKind]]":
 async def create(
     connection: AsyncConnection, player: Player, password: str | None, now: int
 ) -> None:
-    """Store a new player; `password` is its hash. Raises `NameTaken`."""
+    """Store a new player; `password` is its hash. Raises `NameTaken`; the transaction lives on."""
     values = {
         "id": player.id,
         "name": player.name,
@@ -43,16 +44,16 @@ async def create(
         "password": password,
         "created_at": now,
     }
-    try:
-        await connection.execute(insert(players).values(values))
-    except IntegrityError:
-        raise NameTaken from None
+    upsert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    query = upsert(players).values(values).on_conflict_do_nothing(index_elements=["name_key"])
+    if (await connection.execute(query)).rowcount != 1:
+        raise NameTaken
 
 
 async def claim(connection: AsyncConnection, player: Player, password: str) -> bool:
     """Give a guest a name and a password; False when it is no guest (any more).
 
-    Raises `NameTaken`.
+    Raises `NameTaken`; the transaction lives on.
     """
     query = (
         update(players)
@@ -62,7 +63,8 @@ async def claim(connection: AsyncConnection, player: Player, password: str) -> b
         )
     )
     try:
-        return (await connection.execute(query)).rowcount == 1
+        async with connection.begin_nested():
+            return (await connection.execute(query)).rowcount == 1
     except IntegrityError:
         raise NameTaken from None
 

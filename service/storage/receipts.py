@@ -76,9 +76,16 @@ async def take(
             if row.created_at > now - LEASE_MS:
                 raise KeyBusy
         if row is not None:
-            await connection.execute(
-                delete(receipts).where(receipts.c.key == key, receipts.c.holder == row.holder)
+            # Its holder may not be dead but slow, and fill it in this very moment: then it counts.
+            forgotten = await connection.execute(
+                delete(receipts).where(
+                    receipts.c.key == key,
+                    receipts.c.holder == row.holder,
+                    receipts.c.status.is_(None) | (receipts.c.created_at <= now - KEPT_MS),
+                )
             )
+            if forgotten.rowcount != 1:
+                raise KeyBusy
         await connection.execute(
             insert(receipts).values(key=key, body_hash=body_hash, holder=holder, created_at=now)
         )
