@@ -121,6 +121,12 @@ class Play(NamedTuple):
             raise PlayOver
         return max(self.at_ms, now - self.header.started_at)
 
+    def moved(self, move: str, at_ms: int) -> "tuple[Play, Delta]":
+        """The same as `after` for what a player may ask for: a move or `undo`, never an end."""
+        if move in _ENDS and not self.over:
+            raise IllegalMove(move, self.legal)
+        return self.after(move, at_ms)
+
     def after(self, move: str, at_ms: int) -> "tuple[Play, Delta]":
         """The play after one more entry, and its delta.
 

@@ -57,18 +57,22 @@ class Cursor:
         self._wanted = max(self._wanted, v)
         self._refill()
 
-    async def before(self, v: int) -> None:
-        """Send all events below v, then take v as sent: its caller answers it by itself."""
-        while self._page is not None and not self.closed and self.v < v - 1:
-            self._wanted = max(self._wanted, v - 1)
+    async def catch_up(self, v: int) -> None:
+        """Send all events up to v, as far as they can be read now."""
+        while self._page is not None and not self.closed and self.v < v:
+            self._wanted = max(self._wanted, v)
             self._refill()
-            if self._refilling is None:
-                break
             was = self.v
-            await asyncio.wait((self._refilling,))
+            if self._refilling is not None:
+                await asyncio.wait((self._refilling,))
             if self.v == was:
-                break
-        if self._page is not None and self.v == v - 1:
+                return
+
+    async def answered(self, v: int) -> None:
+        """Event v is about to be told in another form: send all below it, and not v itself."""
+        if self.v < v - 1:
+            await self.catch_up(v - 1)
+        if self.v == v - 1:
             self.v = v
 
     def _refill(self) -> None:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from service.contest.events import Logged
 from service.contest.play import Delta, Entry, Play, begin, replay
 from service.contest.race import Entrant, Race
 from service.contest.ranking import Result, Standing, result_of
 from service.contest.sight import Sight, sight_of_play
+from service.feed.frames import race_data
 from service.feed.views import (
     EntrantView,
     LogEntryView,
@@ -112,6 +115,23 @@ class Reader:
             deal = await races.deal_of(connection, race_id)
         return Race(header), await self._journal.events(race_id), deal
 
+    async def race_events(
+        self, race_id: str, after: int, limit: int
+    ) -> tuple[list[dict[str, object]], int | None]:
+        """A page of a race's events as everybody is told them, and where to go on.
+
+        Raises `NotFound`.
+        """
+        race, log, _deal = await self.race_log(race_id)
+        items: list[dict[str, object]] = []
+        for logged in log:
+            race = race.after(logged)
+            if race.v > after:
+                items.append({"v": race.v, "data": msgspec.Raw(race_data(race, logged))})
+                if len(items) > limit:
+                    return items[:limit], race.v - 1
+        return items, None
+
     async def race_view(self, race_id: str, viewer: str | None) -> RaceView:
         """The REST object of a race. Raises `NotFound`."""
         return await self.view_of(await self._races.at_head(race_id), viewer)
@@ -123,6 +143,18 @@ class Reader:
         return race_view(
             race,
             await self.entrant_views(race, shown),
+            None if me is None else MeView(me.ready, me.play),
+        )
+
+    def still_view(self, race: Race, viewer: str) -> RaceView:
+        """The REST object of a race in which nobody has begun to play."""
+        shown = list(race.entrants.values())[:SHOWN_ENTRANTS]
+        me = race.entrants.get(viewer)
+        return race_view(
+            race,
+            tuple(
+                EntrantView(entrant.player, entrant.ready, None, None, None) for entrant in shown
+            ),
             None if me is None else MeView(me.ready, me.play),
         )
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.play import RESIGN, TIMEOUT, UNDO, Delta, Entry, Play, PlayOver, begin, replay
 from service.contest.player import Player
 from service.live.bus import Bus, Wake
 from service.rules import RULES_VERSION, IllegalMove, game_named
 from service.storage import deals, plays
-from service.storage.database import Database, OutcomeUnknown, Unavailable
+from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
 from service.storage.ids import new_id
 from service.storage.journal import Journal, end_of
 from service.storage.receipts import Receipt, Reply
@@ -82,13 +81,13 @@ class Plays:
         player: Player,
         game: str,
         seed: str | None,
-        receipt: "tuple[Receipt, Callable[[Play], Reply]] | None" = None,
+        slip: "tuple[Receipt, Callable[[Play], Reply]] | None" = None,
     ) -> Play:
         """Begin a practice play. Raises `UnknownGame`, `BadSeed`."""
         rules = game_named(game)
         now = self._database.clock.now()
 
-        async def work(connection: AsyncConnection) -> Play:
+        async def work(connection: Connection) -> Play:
             deal = await deals.ensure(
                 self._database, connection, rules.name, deals.fresh_seed() if seed is None else seed
             )
@@ -103,8 +102,8 @@ class Plays:
             )
             await plays.create(connection, deal.id, [header])
             play = begin(header)
-            if receipt is not None:
-                await receipt[0].fill(connection, receipt[1](play))
+            if slip is not None:
+                await slip[0].fill(connection, slip[1](play))
             return play
 
         play = await self._database.transact(work)
@@ -131,7 +130,7 @@ class Plays:
                 before = seat.play
                 if move_id not in seat.ids and ply == before.ply + 1:
                     try:
-                        play, delta = before.after(move, before.stamped(stamp))
+                        play, delta = before.moved(move, before.stamped(stamp))
                     except (PlayOver, IllegalMove):
                         if fresh:
                             raise
@@ -150,8 +149,9 @@ class Plays:
         player: str,
         play_id: str,
         stamp: int,
+        slip: "tuple[Receipt, Callable[[Answer], Reply]] | None" = None,
     ) -> Answer:
-        """End a play; tries the next ply until the play is over.
+        """End a play; tries the next ply until the play is over. The slip is filled afterwards.
 
         Raises `NotFound`, `NotYourPlay`, `PlayOver`, `Unavailable`.
         """
@@ -159,7 +159,11 @@ class Plays:
         if seat.header.player.id != player:
             raise NotYourPlay
         async with seat.lock:
-            return await self._end(seat, RESIGN, lambda play: play.stamped(stamp))
+            answer = await self._end(seat, RESIGN, lambda play: play.stamped(stamp))
+        if slip is not None:
+            receipt, reply = slip[0], slip[1](answer)
+            await self._database.transact(lambda connection: receipt.fill(connection, reply))
+        return answer
 
     async def time_out(self, play_id: str) -> None:
         """Log that a play's time is up, unless it is over. Raises `NotFound`, `Unavailable`."""
@@ -239,6 +243,11 @@ class Plays:
             if play.over:
                 self._on_end(header.race)
         return answer
+
+    def ply_of(self, player: str | None, play_id: str) -> int | None:
+        """The ply of a player's own play as far as this process knows."""
+        seat = self._shelf.cached(play_id)
+        return seat.play.ply if seat is not None and seat.header.player.id == player else None
 
     def _ration(self, seat: Seat, now: int) -> None:
         if seat.tokens_at is None:

@@ -4,8 +4,6 @@ import asyncio
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.contest import events as e
 from service.contest.player import Player
 from service.contest.race import Due, Ended, Race, RaceHeader, fold
@@ -14,7 +12,7 @@ from service.live.bus import Bus, Wake
 from service.referee.plays import Plays
 from service.rules import RULES_VERSION, game_named
 from service.storage import deals, plays, races
-from service.storage.database import Database, Unavailable
+from service.storage.database import Connection, Database, Unavailable
 from service.storage.deals import Deal
 from service.storage.ids import new_id
 from service.storage.journal import Conflict, Journal
@@ -69,7 +67,7 @@ class Races:
         rules = game_named(game)
         now = self._database.clock.now()
 
-        async def work(connection: AsyncConnection) -> Race:
+        async def work(connection: Connection) -> Race:
             deal = await deals.ensure(self._database, connection, rules.name, deals.fresh_seed())
             header = RaceHeader(
                 id=new_id(now),
@@ -201,7 +199,7 @@ class Races:
         block = _block(race, events, now)
         after = fold(race, block)
 
-        async def work(connection: AsyncConnection) -> None:
+        async def work(connection: Connection) -> None:
             if block:
                 await self._journal.append_events(connection, race.header.id, block)
                 await races.follow(connection, after)
@@ -251,9 +249,7 @@ def _ids(now: int) -> Iterator[str]:
         yield new_id(now)
 
 
-async def _open_plays(
-    connection: AsyncConnection, race: Race, started: e.Started, deal: Deal
-) -> None:
+async def _open_plays(connection: Connection, race: Race, started: e.Started, deal: Deal) -> None:
     """The plays of a live race, in the very transaction that logs `started`."""
     headers = [
         plays.header_of(

@@ -1,0 +1,1 @@
+"""The edges: REST and WebSocket. A handler parses, gives one command, encodes."""

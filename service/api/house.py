@@ -1,0 +1,37 @@
+"""What the edges are given: the parts of one process, wired in `service.app`."""
+
+from typing import NamedTuple
+
+from starlette.requests import HTTPConnection
+
+from service.accounts.accounts import Accounts
+from service.feed.hub import Hub
+from service.feed.reader import Reader
+from service.live.bus import Bus
+from service.referee.plays import Plays
+from service.referee.races import Races
+from service.settings import Settings
+from service.storage.database import Database
+
+
+class House(NamedTuple):
+    """One process of the service."""
+
+    settings: Settings
+    database: Database
+    bus: Bus
+    accounts: Accounts
+    plays: Plays
+    races: Races
+    reader: Reader
+    hub: Hub
+
+    def now(self) -> int:
+        """Server time, epoch milliseconds."""
+        return self.database.clock.now()
+
+
+def house_of(connection: HTTPConnection) -> House:
+    """The house that serves a request."""
+    house: House = connection.app.state.house
+    return house

@@ -1,0 +1,1 @@
+"""The REST paths, one module a noun."""

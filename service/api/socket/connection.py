@@ -1,0 +1,147 @@
+"""One WebSocket: a reader, a queue with an end, a writer, and close codes that say why."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from starlette.types import Receive, Send
+from starlette.websockets import WebSocket
+
+MAX_FRAMES = 64
+MAX_QUEUED = 256 * 1024
+ROOM = 32
+"""Whoever can wait does so while more frames than this are queued."""
+STALLED_SECONDS = 10.0
+
+KICK = "samedeal.kick"
+"""The ASGI extension by which our server closes a socket without waiting for its peer."""
+
+POLICY, TOO_SLOW, REVOKED, BAD_TOKEN, RESTART = 1008, 4008, 4001, 4003, 1012
+
+
+class Connection:
+    """An `Outlet` over ASGI. `viewer` is whoever the socket has authenticated as."""
+
+    __slots__ = (
+        "_closing",
+        "_drained",
+        "_kick",
+        "_last",
+        "_queue",
+        "_queued",
+        "_receive",
+        "_send",
+        "_sending",
+        "_writer",
+        "token_id",
+        "viewer",
+    )
+
+    def __init__(self, socket: WebSocket) -> None:
+        self.viewer: str | None = None
+        self.token_id: str | None = None
+        self._receive: Receive = socket._receive
+        self._send: Send = socket._send
+        self._kick: Callable[[int, str], None] | None = socket.scope.get("extensions", {}).get(KICK)
+        self._queue: deque[str] = deque()
+        self._queued = 0
+        self._sending = False
+        self._closing = False
+        self._last: tuple[int, str] | None = None
+        self._drained = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing more will be sent."""
+        return self._closing
+
+    async def receive(self) -> str | bytes | None:
+        """The next frame, None when the socket is gone."""
+        message = await self._receive()
+        if message["type"] != "websocket.receive" or self._closing:
+            return None
+        text = message.get("text")
+        return text if text is not None else message.get("bytes")
+
+    def send(self, frame: str) -> None:
+        """Queue a frame, in order; a queue at its end closes the socket with 4008."""
+        if self._closing:
+            return
+        if len(self._queue) >= MAX_FRAMES or self._queued + len(frame) > MAX_QUEUED:
+            self.close(TOO_SLOW, "too slow")
+            return
+        self._queue.append(frame)
+        self._queued += len(frame)
+        if not self._sending:
+            self._write()
+
+    async def answer(self, frame: str) -> None:
+        """Send a frame at once when nothing is before it, else queue it."""
+        if self._sending or self._queue or self._closing:
+            self.send(frame)
+            return
+        self._sending = True
+        try:
+            await self._send({"type": "websocket.send", "text": frame})
+        except OSError:
+            self._gone()
+        finally:
+            self._sending = False
+        if self._queue:
+            self._write()
+
+    async def room(self) -> bool:
+        """Wait until the queue has room again; False when the socket is gone."""
+        if len(self._queue) > ROOM or self._queued > MAX_QUEUED // 2:
+            self._drained.clear()
+            try:
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await self._drained.wait()
+            except TimeoutError:
+                self.close(TOO_SLOW, "too slow")
+        return not self._closing
+
+    def close(self, code: int, reason: str) -> None:
+        """Close at once; what is queued is not sent any more."""
+        if self._closing:
+            return
+        self._gone()
+        if self._kick is not None:
+            self._kick(code, reason)
+
+    def finish(self, code: int, reason: str) -> None:
+        """Close once what is queued has been sent."""
+        self._last = (code, reason)
+        if not self._sending and not self._queue:
+            self.close(code, reason)
+
+    def _gone(self) -> None:
+        self._closing = True
+        self._queue.clear()
+        self._queued = 0
+        self._drained.set()
+
+    def _write(self) -> None:
+        """Send what is queued; the task lives as long as there is something to send."""
+        self._sending = True
+        self._writer = asyncio.ensure_future(self._drain())
+
+    async def _drain(self) -> None:
+        send, queue = self._send, self._queue
+        message: dict[str, Any] = {"type": "websocket.send"}
+        try:
+            while queue and not self._closing:
+                frame = queue.popleft()
+                self._queued -= len(frame)
+                if len(queue) <= ROOM // 2:
+                    self._drained.set()
+                message["text"] = frame
+                await send(message)
+        except OSError:
+            self._gone()
+        finally:
+            self._sending = False
+        if self._last is not None:
+            self.close(*self._last)

@@ -1,0 +1,202 @@
+"""The one wiring page: what a process is made of, and in what order it starts and stops."""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import AsyncIterator
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from service.accounts.accounts import REVOKED_TOPIC, Accounts
+from service.api import ops
+from service.api.errors import Malformed
+from service.api.house import House
+from service.api.http import error_response
+from service.api.middleware import Watchman
+from service.api.rest import accounts, games, plays, races
+from service.api.socket.endpoint import Sockets
+from service.feed.hub import Hub
+from service.feed.reader import Reader
+from service.live.bus import Bus, LocalBus
+from service.live.redis_bus import RedisBus
+from service.logs import fault
+from service.metrics import FAULTS, SOCKETS
+from service.referee.clock import RefereeClock
+from service.referee.plays import Plays
+from service.referee.races import Races
+from service.settings import Settings
+from service.storage import receipts
+from service.storage.database import Database, Unavailable, database_url
+from service.storage.journal import Journal
+from service.storage.migrate import migrate
+from service.storage.shelf import NotFound, PlayShelf, RaceShelf
+
+RECHECK_SECONDS = 2.0
+TIDY_SECONDS = 3_600.0
+
+log = structlog.get_logger()
+
+
+class Process:
+    """One process of the service: its parts, started and stopped in order."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.database = Database(database_url(settings.database_url, settings.data_dir))
+        self.journal = Journal(self.database)
+        self.bus: Bus = LocalBus()
+        if settings.redis_url is not None:
+            self.bus = RedisBus(
+                settings.redis_url,
+                settings.redis_prefix,
+                lambda event, error: log.warning(event, **fault(error)),
+            )
+        play_shelf = PlayShelf(self.database, self.journal)
+        race_shelf = RaceShelf(self.database, self.journal)
+        self.plays = Plays(self.database, self.journal, play_shelf, self.bus, self._play_ended)
+        self.races = Races(
+            self.database,
+            self.journal,
+            race_shelf,
+            self.plays,
+            self.bus,
+            settings.countdown_ms,
+            self._race_due,
+        )
+        self.clock = RefereeClock(self.database, self.races.settle, self._clock_failed)
+        self.reader = Reader(self.database, self.journal, play_shelf, race_shelf)
+        self.hub = Hub(self.database, self.journal, self.reader, self.bus)
+        self.house = House(
+            settings,
+            self.database,
+            self.bus,
+            Accounts(self.database, self.bus),
+            self.plays,
+            self.races,
+            self.reader,
+            self.hub,
+        )
+        self.sockets = Sockets(self.house, functools.partial(failed, "socket"))
+        SOCKETS.set_function(lambda: len(self.sockets))
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _play_ended(self, race_id: str) -> None:
+        self.clock.soon(race_id)
+
+    def _race_due(self, race_id: str, when: int) -> None:
+        self.clock.at(race_id, when)
+
+    def _clock_failed(self, _race_id: str, error: Exception) -> None:
+        failed("clock", error)
+
+    async def start(self) -> None:
+        """Bring the schema up, then everything from the ground floor upwards."""
+        await migrate(self.database.url)
+        await self.database.start()
+        await self.journal.start()
+        await self.bus.start()
+        await self.bus.listen(REVOKED_TOPIC, lambda wake: self.sockets.revoke([wake.data.decode()]))
+        await self.hub.start()
+        await self.clock.start()
+        self._tasks = [
+            asyncio.create_task(self.database.clock.keep(functools.partial(failed, "time"))),
+            asyncio.create_task(self._recheck()),
+            asyncio.create_task(self._tidy()),
+        ]
+
+    async def drain(self) -> None:
+        """Before the sockets close: carry out nothing more, and write what waits."""
+        await self.clock.stop()
+        await self.journal.drain()
+
+    async def stop(self) -> None:
+        """After the sockets have closed."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.clock.stop()
+        await self.hub.stop()
+        await self.journal.stop()
+        await self.bus.stop()
+        await self.database.stop()
+
+    async def _recheck(self) -> None:
+        while True:
+            await asyncio.sleep(RECHECK_SECONDS)
+            try:
+                await self.sockets.recheck()
+            except Exception as error:
+                failed("recheck", error)
+
+    async def _tidy(self) -> None:
+        while True:
+            try:
+                await receipts.forget_old(self.database)
+            except Exception as error:
+                failed("tidy", error)
+            await asyncio.sleep(TIDY_SECONDS)
+
+
+def failed(where: str, error: Exception) -> None:
+    """Something that no client did went wrong."""
+    FAULTS.labels(where).inc()
+    if isinstance(error, Unavailable):
+        log.warning("unavailable", at=where, **fault(error))
+    else:
+        log.error("fault", at=where, **fault(error))
+
+
+async def _http_exception(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return error_response(NotFound())
+    return error_response(Malformed(error.detail))
+
+
+def create_app(settings: Settings) -> Starlette:
+    """The ASGI application of one process."""
+    process = Process(settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        await process.start()
+        try:
+            yield
+        finally:
+            await process.stop()
+
+    async def socket(websocket: WebSocket) -> None:
+        await process.sockets.serve(websocket)
+
+    rest: list[Route] = [*accounts.routes, *games.routes, *plays.routes, *races.routes]
+    app = Starlette(
+        routes=[
+            *ops.routes,
+            WebSocketRoute("/v1/ws", socket),
+            Mount("/v1", routes=rest),
+        ],
+        middleware=[
+            Middleware(Watchman, on_error=functools.partial(failed, "rest")),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=["*"],
+                allow_methods=["GET", "POST", "PATCH", "DELETE"],
+                allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
+                expose_headers=["Location", "Retry-After", "RateLimit", "RateLimit-Policy"],
+            ),
+        ],
+        exception_handlers={HTTPException: _http_exception},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.house = process.house
+    app.state.process = process
+    return app

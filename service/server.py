@@ -1,0 +1,151 @@
+"""The web server: uvicorn with our order of shutting down, and sockets that can be kicked."""
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import socket
+import sys
+import tempfile
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
+
+from service import logs
+from service.api.socket.connection import KICK
+from service.app import create_app
+from service.settings import Settings
+
+MAX_CLIENT_FRAME = 16 * 1024
+PING_SECONDS = 25.0
+SILENCE_SECONDS = 60.0
+KICK_SECONDS = 3.0
+SHUTDOWN_SECONDS = 5
+FAILED = 3
+"""Exit status of a server that could not start."""
+
+
+class SocketProtocol(WebSocketsSansIOProtocol):
+    """Gives the application a way to close a socket whose peer does not read."""
+
+    async def run_asgi(self) -> None:
+        self.scope["extensions"] = {**(self.scope["extensions"] or {}), KICK: self.kick}  # type: ignore[dict-item]
+        await super().run_asgi()
+
+    def kick(self, code: int, reason: str) -> None:
+        """Say why, without waiting for what is buffered, and hang up if that does not help."""
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
+        if self.close_sent or self.transport.is_closing():
+            return
+        try:
+            self.conn.send_close(code, reason)
+        except InvalidState:
+            return
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        self.close_timer = self.loop.call_later(KICK_SECONDS, self.transport.abort)
+
+
+class Server(uvicorn.Server):
+    """Stops the clock and writes what waits before the sockets are told to go."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        await self.config.loaded_app.state.process.drain()
+        await super().shutdown(sockets)
+
+
+class _App:
+    """Makes the application in the process that serves it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def __call__(self) -> Any:
+        logs.set_up(self._settings.log_level)
+        return create_app(self._settings)
+
+
+def _config(settings: Settings, host: str, port: int, workers: int) -> uvicorn.Config:
+    return uvicorn.Config(
+        _App(settings),
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http="httptools",
+        ws=SocketProtocol,
+        ws_max_size=MAX_CLIENT_FRAME,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=SILENCE_SECONDS - PING_SECONDS,
+        ws_per_message_deflate=False,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="on",
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+    )
+
+
+def serve(settings: Settings, host: str, port: int, workers: int) -> int:
+    """Serve until told to stop; the exit status."""
+    config = _config(settings, host, port, workers)
+    listening = config.bind_socket()
+    print(f"samedeal listens on http://{host}:{listening.getsockname()[1]}", flush=True)
+    if workers == 1:
+        return _work(config, listening)
+    with tempfile.TemporaryDirectory(prefix="samedeal-metrics-") as shared:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        return _supervise(config, listening, workers)
+
+
+def _work(config: uvicorn.Config, listening: socket.socket) -> int:
+    server = Server(config)
+    server.run(sockets=[listening])
+    return 0 if server.started else FAILED
+
+
+def _supervise(config: uvicorn.Config, listening: socket.socket, workers: int) -> int:
+    """Keep that many workers on one listening socket; a dead one is replaced, a failed one not."""
+    spawn = multiprocessing.get_context("spawn")
+    stopping = False
+
+    def stop(*_signal: object) -> None:
+        nonlocal stopping
+        stopping = True
+        for worker in running:
+            if worker.is_alive():
+                worker.terminate()
+
+    def begin() -> SpawnProcess:
+        worker = spawn.Process(target=_worker, args=(config, listening))
+        worker.start()
+        return worker
+
+    running: list[SpawnProcess] = []
+    for kind in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(kind, stop)
+    running.extend(begin() for _ in range(workers))
+    status = 0
+    while running:
+        multiprocessing.connection.wait([worker.sentinel for worker in running])
+        for worker in [worker for worker in running if not worker.is_alive()]:
+            running.remove(worker)
+            if worker.exitcode == FAILED and not stopping:
+                status = FAILED
+                stop()
+            elif not stopping:
+                running.append(begin())
+    return status
+
+
+def _worker(config: uvicorn.Config, listening: socket.socket) -> None:
+    sys.exit(_work(config, listening))
