@@ -2,10 +2,12 @@
 
 `database`
     A started `Database`.
+`journal`
+    A started `Journal` of that database.
 `database_url`
     The address of one, for tests that start processes or several `Database` objects.
 
-A test that asks for either runs twice, on SQLite and on Postgres. Migrating takes longer than
+A test that asks for any of them runs twice, on SQLite and on Postgres. Migrating takes longer than
 copying, so each kind is migrated once a session and copied for each test.
 """
 
@@ -17,6 +19,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from service.storage.database import Database
+from service.storage.journal import Journal
 from service.storage.migrate import migrate
 from tests.servers import Postgres, apart
 
@@ -67,3 +70,11 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await database.start()
     yield database
     await database.stop()
+
+
+@pytest.fixture
+async def journal(database: Database) -> AsyncIterator[Journal]:
+    journal = Journal(database)
+    await journal.start()
+    yield journal
+    await journal.stop()

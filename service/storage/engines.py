@@ -12,6 +12,8 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 STATEMENT_TIMEOUT_MS = 10_000
 IDLE_TRANSACTION_MS = 10_000
+SILENCE_MS = 5_000
+"""How much longer than its own limit a server may take to say so."""
 
 DEADLOCKS = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 # 53 resources, 57 intervention (shutdown, starting up, cancelled); read-only after a failover;
@@ -88,7 +90,9 @@ def connect_args(application: str, statement_timeout_ms: int) -> dict[str, Any]:
     return {
         "timeout": 5,
         # The server's limit is no help when it is the server, or the way to it, that is gone.
-        "command_timeout": statement_timeout_ms / 1000 + 5 if statement_timeout_ms else None,
+        "command_timeout": (statement_timeout_ms + SILENCE_MS) / 1000
+        if statement_timeout_ms
+        else None,
         "server_settings": {
             "application_name": application,
             "statement_timeout": str(statement_timeout_ms),

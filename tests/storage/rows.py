@@ -1,8 +1,9 @@
 """Rows to test with, and looks at what is stored that do not go through the code under test."""
 
 import asyncio
+import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from sqlalchemy import select, text
@@ -11,8 +12,8 @@ from service.contest.play import Entry, Header
 from service.contest.player import Player
 from service.storage import deals, players, plays
 from service.storage.database import Database
-from service.storage.ids import new_id
-from service.storage.journal import play_key
+from service.storage.ids import id_text, new_id
+from service.storage.journal import Journal, play_key
 from service.storage.tables import plays as plays_table
 
 
@@ -70,5 +71,31 @@ async def scalar(database: Database, query: str, **parameters: object) -> Any:
 async def until(true: Callable[[], Awaitable[bool]], patience: float = 20.0) -> None:
     """Wait for something that must come about."""
     async with asyncio.timeout(patience):
-        while not await true():
+        while not await true():  # noqa: ASYNC110 (it is a database that is asked)
             await asyncio.sleep(0.005)
+
+
+async def log(journal: Journal, key: uuid.UUID) -> list[Entry]:
+    return await journal.all_entries(id_text(key.bytes))
+
+
+@contextlib.asynccontextmanager
+async def moves_locked(database: Database) -> AsyncIterator[None]:
+    """While it lasts nobody can write moves, and all who try wait."""
+    locked, release = asyncio.Event(), asyncio.Event()
+    other = Database(database.url)
+
+    async def hold(connection) -> None:
+        if database.dialect == "postgresql":
+            await connection.execute(text("LOCK TABLE moves IN ACCESS EXCLUSIVE MODE"))
+        locked.set()  # on SQLite the transaction itself is the lock
+        await release.wait()
+
+    holder = asyncio.create_task(other.transact(hold))
+    await locked.wait()
+    try:
+        yield
+    finally:
+        release.set()
+        await holder
+        await other.stop()

@@ -126,17 +126,13 @@ asyncio.run(migrate(make_url(sys.argv[1])))
 """
 
 
-async def test_four_processes_at_once(empty_url):
-    address = empty_url.render_as_string(hide_password=False)
+def migrate_from_many_processes(address: str, count: int) -> list[tuple[int, str]]:
+    """Exit code and output of each."""
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, address]
+    pipe = subprocess.PIPE
     processes = [
-        subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", PROGRAM, address],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for _ in range(4)
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        for _ in range(count)
     ]
     try:
         # All have their imports behind them before any of them begins.
@@ -145,12 +141,16 @@ async def test_four_processes_at_once(empty_url):
         for process in processes:
             process.stdin.write("\n")
             process.stdin.flush()
-        for process in processes:
-            said, _ = process.communicate(timeout=60)
-            assert (process.returncode, said) == (0, "")
+        said = [process.communicate(timeout=60)[0] for process in processes]
+        return [(process.returncode, words) for process, words in zip(processes, said, strict=True)]
     finally:
         for process in processes:
             process.kill()
+
+
+async def test_four_processes_at_once(empty_url):
+    address = empty_url.render_as_string(hide_password=False)
+    assert migrate_from_many_processes(address, 4) == [(0, "")] * 4
     assert await on(empty_url, tables) == TABLES
 
 
