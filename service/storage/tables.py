@@ -112,6 +112,9 @@ plays = Table(
     Column("race_id", Id),
     Column("started_at", BigInteger, nullable=False),
     Column("deadline_at", BigInteger),
+    Column("ranking", Text, nullable=False, server_default="time"),
+    # Whether it may stand on a board: in practice, whether its player met the deal for the first time.
+    Column("ranked", Boolean, nullable=False, server_default=text("true")),
     # derived
     Column("status", Text, nullable=False, server_default="playing"),
     Column("score", SmallInteger, nullable=False, server_default="0"),
@@ -120,7 +123,14 @@ plays = Table(
     Column("moved", Boolean, nullable=False, server_default=text("false")),
     Column("undone", Boolean, nullable=False, server_default=text("false")),
     Column("ended_at", BigInteger),
+    # One number to order ended plays by, the lower the better; null where a play counts for nothing.
+    Column("merit", BigInteger),
+    Column("rank", Integer),
+    Column("points", Integer),  # tenths of a per cent
+    Column("boarded", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("race_id", "player_id"),
+    Index("ix_plays_race_board", "race_id", "merit", "player_id"),
+    Index("ix_plays_deal_board", "deal_id", "merit", "player_id"),
     Index(None, "player_id", "id"),
     Index(
         "ix_plays_running",
@@ -161,6 +171,7 @@ races = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("opens_at", BigInteger),
     Column("closes_at", BigInteger),
+    Column("parent_id", Id, index=True, unique=True),  # the race that this one is the rematch of
     # derived
     Column("v", Integer, nullable=False, server_default="0"),
     Column("state", Text, nullable=False),

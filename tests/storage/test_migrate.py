@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool
 
 from service.storage.database import Database, Unavailable
 from service.storage.migrate import CannotMigrate, migrate
-from service.storage.tables import metadata
+from service.storage.competition_tables import metadata
 from tests.servers import free_port
 from tests.storage.rows import a_player, scalar, some_plays
 
@@ -97,9 +97,19 @@ async def test_down_and_up_again_with_data(empty_url):
     await some_plays(database, await a_player(database, "Ann"), 3)
     await database.stop()
 
+    # The last step only adds, so what was there before it stays.
     await migrate(empty_url, "-1")
-    assert await on(empty_url, revision) is None
+    assert await on(empty_url, revision) == "0001"
     await migrate(empty_url, "+1")
+    assert await on(empty_url, schema) == before
+    database = Database(empty_url)
+    await database.start()
+    assert await scalar(database, "SELECT count(*) FROM plays") == 3
+    await database.stop()
+
+    await migrate(empty_url, "base")
+    assert await on(empty_url, revision) is None
+    await migrate(empty_url)
     assert await on(empty_url, schema) == before
 
     database = Database(empty_url)
@@ -182,7 +192,7 @@ async def test_a_newer_database_is_left_alone(database, database_url):
     assert await on(url, revision) == "9999"
 
 
-@pytest.mark.parametrize("asked", ["0000", "+1", "-2", "", "head; DROP TABLE plays"])
+@pytest.mark.parametrize("asked", ["0000", "+1", "-3", "", "head; DROP TABLE plays"])
 async def test_an_unknown_revision(database_url, asked):
     with pytest.raises(CannotMigrate, match="there is no schema revision"):
         await migrate(make_url(database_url), asked)
