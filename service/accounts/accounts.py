@@ -4,7 +4,6 @@ import hashlib
 import secrets
 from typing import NamedTuple
 
-
 from service.accounts.passwords import hashed, matches
 from service.contest.player import Player
 from service.live.bus import Bus, Wake
