@@ -16,7 +16,7 @@ from websockets.exceptions import InvalidState
 
 from service import logs
 from service.api.socket.connection import KICK
-from service.app import create_app
+from service.app import Process, create_app
 from service.settings import Settings
 
 MAX_CLIENT_FRAME = 16 * 1024
@@ -58,7 +58,8 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        await self.config.loaded_app.state.process.drain()
+        # Not by way of `loaded_app`, which uvicorn may have wrapped.
+        await self.config.app.process.drain()  # type: ignore[union-attr]
         await super().shutdown(sockets)
 
 
@@ -67,10 +68,13 @@ class _App:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self.process: Process | None = None
 
     def __call__(self) -> Any:
         logs.set_up(self._settings.log_level)
-        return create_app(self._settings)
+        app = create_app(self._settings)
+        self.process = app.state.process
+        return app
 
 
 def _config(settings: Settings, host: str, port: int, workers: int) -> uvicorn.Config:
