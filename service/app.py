@@ -41,6 +41,8 @@ from service.storage.shelf import NotFound, PlayShelf, RaceShelf
 
 RECHECK_SECONDS = 2.0
 TIDY_SECONDS = 3_600.0
+EXPOSED = ["Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"]
+"""Headers that pages elsewhere may read."""
 
 log = structlog.get_logger()
 
@@ -184,14 +186,15 @@ def create_app(settings: Settings) -> Starlette:
             Mount("/v1", routes=rest),
         ],
         middleware=[
-            Middleware(Watchman, on_error=functools.partial(failed, "rest")),
+            # Outermost, so that pages elsewhere may read errors, too.
             Middleware(
                 CORSMiddleware,
                 allow_origins=["*"],
                 allow_methods=["GET", "POST", "PATCH", "DELETE"],
                 allow_headers=["Authorization", "Content-Type", "Idempotency-Key"],
-                expose_headers=["Location", "Retry-After", "RateLimit", "RateLimit-Policy"],
+                expose_headers=EXPOSED,
             ),
+            Middleware(Watchman, on_error=functools.partial(failed, "rest")),
         ],
         exception_handlers={HTTPException: _http_exception},
         lifespan=lifespan,
