@@ -205,7 +205,8 @@ def own_origin(request: HTTPConnection, house: House) -> bool:
     if public is not None:
         url = URL(public)
         return origin == f"{url.scheme}://{url.netloc}"
-    return URL(origin).netloc == request.headers.get("host")
+    scheme, _, authority = origin.partition("://")  # any text: `null`, or what no browser sends
+    return scheme in ("http", "https") and authority == request.headers.get("host")
 
 
 async def viewer(request: Request) -> str | None:
