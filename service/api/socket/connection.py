@@ -117,6 +117,11 @@ class Connection:
         if not self._sending and not self._queue:
             self.close(code, reason)
 
+    async def gone(self) -> None:
+        """Wait until the socket is gone; what it still says is not heard."""
+        while await self.receive() is not None:
+            pass
+
     def _gone(self) -> None:
         self._closing = True
         self._queue.clear()

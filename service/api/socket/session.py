@@ -46,12 +46,14 @@ class Session:
         except Exception as error:
             self._error(error)
             self._close_for(error)
+            await connection.gone()
             return
         if token is not None:
             connection.viewer, connection.token_id = token.player.id, token.id
         self._ready(None if token is None else token.player)
         if not admit(connection):
             self._too_many()
+            await connection.gone()
             return
         try:
             while (frame := await connection.receive()) is not None:
