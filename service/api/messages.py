@@ -1,5 +1,6 @@
 """What clients may send. Requests are closed: an unknown field is an error."""
 
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -7,7 +8,8 @@ from msgspec import Meta
 
 from service.contest.ranking import Ranking
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{3,20}\Z")]
+_NAME = r"^[A-Za-z0-9_-]{3,20}\Z"
+Name = Annotated[str, Meta(pattern=_NAME)]
 Password = Annotated[str, Meta(min_length=8, max_length=200, pattern=r"^[^\x00]*\Z")]
 GameName = Annotated[str, Meta(pattern=r"^[a-z-]{1,32}\Z")]
 Seed = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}\Z")]
@@ -22,6 +24,11 @@ RaceName = Annotated[
         pattern=r"^[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]{1,60}\Z"
     ),
 ]
+
+
+def is_name(text: str) -> bool:
+    """Whether a player could have that name."""
+    return re.match(_NAME, text) is not None
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,7 +19,7 @@ from service.api.http import (
     sent_or,
     token_of,
 )
-from service.api.messages import Credentials, Nothing
+from service.api.messages import Credentials, Nothing, is_name
 from service.storage.shelf import NotFound
 
 COOKIE_SECONDS = 180 * 24 * 3600
@@ -42,9 +42,11 @@ class Players(Endpoint):
 
     async def get(self, request: Request) -> Response:
         name = request.query_params.get("name")
-        if name is None or len(name) > 100:
+        if name is None:
             raise Malformed("name must be given")
-        found = await house_of(request).accounts.named(name)
+        found = None
+        if is_name(name):
+            found = await house_of(request).accounts.named(name)
         return reply({"items": [] if found is None else [found], "next": None})
 
     async def post(self, request: Request) -> Response:

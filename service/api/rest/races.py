@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from service.api.errors import Malformed
 from service.api.house import house_of
 from service.api.http import (
     Endpoint,
@@ -34,6 +33,7 @@ from service.contest.race import Race
 from service.contest.ranking import standings
 from service.feed.reader import around
 from service.referee.races import Slip
+from service.rules import GAMES
 from service.storage import races as stored
 
 STATES = ("lobby", "countdown", "scheduled", "running", "ended", "cancelled")
@@ -48,9 +48,7 @@ class Races(Endpoint):
         state = one_of(request, "state", STATES)
         kind = one_of(request, "kind", ("live", "open"))
         one_of(request, "sort", ("newest",))
-        game = request.query_params.get("game")
-        if game is not None and len(game) > 32:
-            raise Malformed("game must be the name of a game")
+        game = one_of(request, "game", tuple(GAMES))
         scope = f"races {state} {kind} {game}"
         limit = page_limit(request)
         async with house.database.read() as connection:
