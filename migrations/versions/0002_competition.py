@@ -28,6 +28,14 @@ def upgrade() -> None:
         op.add_column("plays", column)
     op.create_index("ix_plays_race_board", "plays", ["race_id", "merit", "player_id"])
     op.create_index("ix_plays_deal_board", "plays", ["deal_id", "merit", "player_id"])
+    unboarded = sa.text("merit IS NOT NULL AND NOT boarded")
+    op.create_index(
+        "ix_plays_unboarded",
+        "plays",
+        ["race_id"],
+        postgresql_where=unboarded,
+        sqlite_where=unboarded,
+    )
     op.add_column("races", sa.Column("parent_id", ID))
     op.create_index("ix_races_parent_id", "races", ["parent_id"], unique=True)
     op.create_table(
@@ -57,6 +65,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("board", "player_id", name="pk_board_rows"),
     )
     op.create_index("ix_board_rows_order", "board_rows", ["board", "merit", "player_id"])
+    behind = sa.text("boarded_v < v")
+    op.create_index(
+        "ix_board_rows_unboarded",
+        "board_rows",
+        ["board"],
+        postgresql_where=behind,
+        sqlite_where=behind,
+    )
     op.create_table(
         "rating_log",
         sa.Column("game", sa.Text, nullable=False),
@@ -86,6 +102,7 @@ def downgrade() -> None:
         op.drop_table(table)
     op.drop_index("ix_races_parent_id", "races")
     op.drop_column("races", "parent_id")
+    op.drop_index("ix_plays_unboarded", "plays")
     op.drop_index("ix_plays_deal_board", "plays")
     op.drop_index("ix_plays_race_board", "plays")
     for column in added_to_plays():

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from service.contest.ranking import Ranking
+from service.contest.play import Ranking
 
 _NAME = r"^[A-Za-z0-9_-]{3,20}\Z"
 Name = Annotated[str, Meta(pattern=_NAME)]

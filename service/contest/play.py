@@ -18,6 +18,7 @@ TIMEOUT_GRACE_MS = 500
 """`timeout` is logged this long after the deadline, so that moves stamped in time come first."""
 
 Mode = Literal["practice", "race"]
+Ranking = Literal["time", "moves"]
 Status = Literal["playing", "solved", "stuck", "resigned", "timed_out"]
 
 UNDO, RESIGN, TIMEOUT = "undo", "resign", "timeout"
@@ -45,6 +46,9 @@ class Header(msgspec.Struct, frozen=True):
     race: str | None
     started_at: int
     deadline_at: int | None
+    ranking: Ranking = "time"
+    ranked: bool = True
+    """Whether the play may stand on a board: in practice only its player's first of the deal."""
 
 
 class Entry(NamedTuple):

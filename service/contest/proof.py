@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from service.contest.play import Entry, Header, LogBroken, begin, replay
+from service.contest.play import Entry, Header, LogBroken, Ranking, begin, replay
 from service.contest.player import Player
-from service.contest.ranking import RANKING_VERSION, Ranking, Standing, result_of, standings
+from service.contest.ranking import RANKING_VERSION, Standing, result_of, standings
 from service.rules import DEAL_VERSION, RULES_VERSION, UnknownGame, commitment
 from service.rules.deal import BadSeed
 

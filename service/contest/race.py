@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from service.contest import events as e
-from service.contest.play import TIMEOUT_GRACE_MS, Status
+from service.contest.play import TIMEOUT_GRACE_MS, Ranking, Status
 from service.contest.player import Player
-from service.contest.ranking import Ranking, Result, Standing, standings
+from service.contest.ranking import Result, Standing, standings
 
 IDLE_LOBBY_MS = 3_600_000
 LATE_START_MS = 2_000
@@ -32,6 +32,10 @@ class RaceFull(RaceError):
 
 class RaceStarted(RaceError):
     """The lobby is closed: the countdown has begun, or the race."""
+
+
+class RaceNotOpen(RaceError):
+    """The race has not opened yet."""
 
 
 class RaceOver(RaceError):
@@ -70,6 +74,13 @@ class RaceHeader(msgspec.Struct, frozen=True):
     created_at: int
     opens_at: int | None = None
     closes_at: int | None = None
+    daily: str | None = None
+    """The UTC date of a daily, else None."""
+
+    @property
+    def alone(self) -> float | None:
+        """The match points of an entrant without an opponent that moved."""
+        return 100.0 if self.daily is not None else None
 
 
 class Ended(NamedTuple):
@@ -166,6 +177,19 @@ class Race(NamedTuple):
             return (e.EntrantReady(player, ready), e.Countdown(now + countdown_ms))
         return (e.EntrantReady(player, ready),)
 
+    def enter(self, now: int) -> None:
+        """Whether an open race can be entered at this instant.
+
+        Raises `RaceNotOpen`, `RaceOver` (from `closes_at` on), `WrongKind`.
+        """
+        if self.header.kind != "open":
+            raise WrongKind
+        opens_at, closes_at = self.header.opens_at, self.header.closes_at
+        if self.over or (closes_at is not None and now >= closes_at):
+            raise RaceOver
+        if opens_at is not None and now < opens_at:
+            raise RaceNotOpen
+
     def start(self, player: str, now: int, countdown_ms: int) -> tuple[e.Event, ...]:
         """The host begins the countdown; again during it: nothing more.
 
@@ -227,6 +251,13 @@ class Race(NamedTuple):
             case _:
                 return NOTHING
 
+    def due_open(self, total: int, going: int, now: int, seed: str) -> Due:
+        """What is owed at `now` in an open race that has `total` plays, `going` of them running."""
+        closes_at = self.header.closes_at
+        if self.state != "running" or closes_at is None or now < closes_at or going:
+            return NOTHING
+        return Due((), (e.RaceEnded(total, seed),))
+
     def _due_running(self, plays: Mapping[str, Ended | None], now: int, seed: str) -> Due:
         timeouts: list[str] = []
         events: list[e.Event] = []
@@ -283,7 +314,7 @@ class Race(NamedTuple):
 
     def standings(self) -> tuple[Standing, ...]:
         """The standings so far of a live race; final once it has ended."""
-        return standings(self.results(), self.header.ranking)
+        return standings(self.results(), self.header.ranking, alone=self.header.alone)
 
     def after(self, logged: e.Logged) -> "Race":
         """The race with one more event; its version must be the next."""

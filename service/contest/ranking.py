@@ -1,16 +1,16 @@
 """Standings: who did best, with ties 1, 2, 2, 4, and the match points (`ranking_version` 1)."""
 
 from collections.abc import Iterable
-from typing import Literal
 
 import msgspec
 
-from service.contest.play import Play, Status
+from service.contest.play import Play, Ranking, Status
 from service.contest.player import Player
 
 RANKING_VERSION = 1
 
-Ranking = Literal["time", "moves"]
+UNMOVED = 1 << 52
+"""The merit of an ended play without a move: behind everybody, without a rank."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -51,12 +51,31 @@ def result_of(play: Play) -> Result:
     )
 
 
-def merit(result: Result, ranking: Ranking) -> tuple[int, ...]:
-    """The sort key; the lower the better, equal is a tie."""
-    first = (0 if result.status == "solved" else 1, -result.score)
+def merit(result: Result, ranking: Ranking) -> int:
+    """One number to order ended plays by, the lower the better; equal is a tie.
+
+    Exact below 2^53, so that a database and a sorted set order alike: score, then plies where
+    they count, then milliseconds. (Solved plays have the highest score, so they come first.)
+    """
+    if not result.moved:
+        return UNMOVED
+    behind = (127 - result.score) << 44
     if ranking == "moves":
-        return (*first, result.score_plies, result.score_ms)
-    return (*first, result.score_ms)
+        return behind | min(result.score_plies, 8_191) << 31 | min(result.score_ms, (1 << 31) - 1)
+    return behind | min(result.score_ms, (1 << 44) - 1)
+
+
+def merit_of(play: Play) -> int | None:
+    """The merit of a play for its board, None where it counts for nothing there.
+
+    In practice only a first attempt counts, with a move and without `undo`.
+    """
+    header = play.header
+    if not play.over or not header.ranked or play.undone:
+        return None
+    if header.race is None and not play.moves:
+        return None
+    return merit(result_of(play), header.ranking)
 
 
 def standings(

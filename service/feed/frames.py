@@ -89,6 +89,7 @@ def personal_data(race: Race, logged: Logged, viewer: str, deal: Deal) -> bytes 
                 race=race.header.id,
                 started_at=starts_at,
                 deadline_at=starts_at + race.header.time_limit_ms,
+                ranking=race.header.ranking,
             )
             sight = sight_of_play(header, over=False, race_state="running", viewer=viewer)
             view = play_view(begin(header), sight, "running", starts_at)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from service.contest.play import Mode, Play, Status
+from service.contest.play import Mode, Play, Ranking, Status
 from service.contest.player import Player
 from service.contest.race import Kind, Race, State
-from service.contest.ranking import Ranking, Standing
+from service.contest.ranking import Standing
 from service.contest.sight import Sight, seed_is_open
 from service.rules import GAMES
 from service.rules.game import Board

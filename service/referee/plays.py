@@ -11,7 +11,7 @@ from service.contest.play import RESIGN, TIMEOUT, UNDO, Delta, Entry, Play, Play
 from service.contest.player import Player
 from service.live.bus import Bus, Wake
 from service.rules import RULES_VERSION, IllegalMove, game_named
-from service.storage import deals, plays
+from service.storage import deals, exposures, plays
 from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
 from service.storage.ids import new_id
 from service.storage.journal import Journal, end_of
@@ -91,6 +91,7 @@ class Plays:
             deal = await deals.ensure(
                 self._database, connection, rules.name, deals.fresh_seed() if seed is None else seed
             )
+            first = await exposures.played(connection, [player.id], deal.id, now)
             header = plays.header_of(
                 new_id(now),
                 deal,
@@ -99,6 +100,8 @@ class Plays:
                 race=None,
                 started_at=now,
                 deadline_at=None,
+                ranking=rules.ranking,
+                ranked=first == 1,
             )
             await plays.create(connection, deal.id, [header])
             play = begin(header)

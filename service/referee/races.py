@@ -5,9 +5,9 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from service.contest import events as e
+from service.contest.play import Ranking
 from service.contest.player import Player
 from service.contest.race import Due, Ended, Race, RaceHeader, fold
-from service.contest.ranking import Ranking
 from service.live.bus import Bus, Wake
 from service.referee.plays import Plays
 from service.rules import RULES_VERSION, game_named
@@ -260,6 +260,7 @@ async def _open_plays(connection: Connection, race: Race, started: e.Started, de
             race=race.header.id,
             started_at=started.starts_at,
             deadline_at=started.starts_at + race.header.time_limit_ms,
+            ranking=race.header.ranking,
         )
         for player, play_id in started.plays.items()
     ]

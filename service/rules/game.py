@@ -4,7 +4,7 @@ A third game is one file beside this one and one line in `GAMES`.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -142,5 +142,5 @@ class Game(msgspec.Struct, frozen=True):
     lay_out: Callable[[Deck], Position]
     max_moves: int
     """No game has more moves than this (`KW8`, `RM8`); `undo` and the like not counted."""
-    ranking: str
+    ranking: Literal["time", "moves"]
     """The default ranking of open races: `time` or `moves`."""

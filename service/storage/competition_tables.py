@@ -1,6 +1,16 @@
 """The tables of what lasts beyond a race: dailies, boards, ratings, and who has seen which deal."""
 
-from sqlalchemy import BigInteger, Column, Float, Index, Integer, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
 
 from service.storage.tables import Id, metadata
 
@@ -32,6 +42,12 @@ board_rows = Table(
     Column("v", Integer, nullable=False),
     Column("boarded_v", Integer, nullable=False, server_default="0"),
     Index("ix_board_rows_order", "board", "merit", "player_id"),
+    Index(
+        "ix_board_rows_unboarded",
+        "board",
+        postgresql_where=text("boarded_v < v"),
+        sqlite_where=text("boarded_v < v"),
+    ),
 )
 
 # One entry a race: whoever writes number n of a game first has rated the n-th race.

@@ -30,6 +30,9 @@ from service.storage.engines import (
 
 T = TypeVar("T")
 
+Connection = AsyncConnection
+"""What storage's functions are handed, for callers who only pass it on."""
+
 _ATTEMPTS = 5
 _BAD_URL = "SAMEDEAL_DATABASE_URL must begin with postgresql:// or sqlite://"
 
@@ -136,6 +139,10 @@ class Database:
                     raise
                 await asyncio.sleep(random.uniform(0, 0.05 * (attempt + 1)))
         raise Unavailable
+
+    async def ping(self) -> None:
+        """Ask for something. Raises `Unavailable`."""
+        await self._time()
 
     async def _time(self) -> int:
         if self.dialect == "sqlite":

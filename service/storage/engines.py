@@ -67,8 +67,11 @@ def conceal(error: BaseException | None) -> None:
         error.args = ("a value does not fit the type of its parameter",)
 
 
-def _conceal(context: ExceptionContext) -> None:
-    """The same for what SQLAlchemy has made of it."""
+def _on_error(context: ExceptionContext) -> None:
+    """The same for what SQLAlchemy has made of it; and no connection is a broken one."""
+    if context.connection is None and not context.is_pre_ping:
+        # Whatever the server says to one who asks in vain: it is not the caller's fault.
+        context.is_disconnect = True
     adapted = context.original_exception
     cause = adapted.__cause__
     if not isinstance(cause, asyncpg.PostgresError | asyncpg.InterfaceError):
@@ -120,7 +123,7 @@ def postgres_engine(url: URL, pool_size: int) -> AsyncEngine:
         pool_pre_ping=True,
         connect_args=connect_args("samedeal", STATEMENT_TIMEOUT_MS),
     )
-    event.listen(engine.sync_engine, "handle_error", _conceal)
+    event.listen(engine.sync_engine, "handle_error", _on_error)
     return engine
 
 

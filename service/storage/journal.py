@@ -6,6 +6,7 @@ Race events are appended in blocks, whole or not at all, inside their command's 
 """
 
 import asyncio
+import contextlib
 import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.events import Event, Logged
 from service.contest.play import Entry, Play
+from service.contest.ranking import merit_of
 from service.storage.database import Database, OutcomeUnknown, Unavailable
 from service.storage.ids import id_bytes
 from service.storage.move_store import End, MoveStore, Waiting
@@ -45,6 +47,7 @@ def end_of(play: Play) -> End:
         play.moves > 0,
         play.undone,
         play.ended_at,
+        merit_of(play),
     )
 
 
@@ -59,11 +62,19 @@ class Journal:
         self._waiting: deque[Waiting] = deque()
         self._closed = False
         self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._writer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to write."""
         self._writer = asyncio.create_task(self._write(), name="journal")
+
+    async def drain(self, patience: float = 3.0) -> None:
+        """Wait until nothing waits or is under way, for `patience` seconds at most."""
+        # Not by their futures: of an entry whose waiter has gone, the future is done already.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), patience)
 
     async def stop(self, patience: float = 3.0) -> None:
         """Write what waits, for `patience` seconds at most, then close. Takes nothing more."""
@@ -92,6 +103,7 @@ class Journal:
             done.set_exception(Unavailable())
             return done
         self._waiting.append(Waiting(play_id, entry, end, done))
+        self._idle.clear()
         self._wake.set()
         return done
 
@@ -201,6 +213,7 @@ class Journal:
                     for item in group:
                         _fail(item, OutcomeUnknown())
                     raise
+            self._idle.set()
 
     def _take(self) -> list[Waiting]:
         """Up to `GROUP` entries, one a play, sorted by play so that groups cannot deadlock."""

@@ -18,6 +18,7 @@ class End(NamedTuple):
     moved: bool
     undone: bool
     ended_at: int | None
+    merit: int | None = None
 
 
 class Waiting(NamedTuple):

@@ -31,10 +31,10 @@ WITH logged AS (
 ), ended AS (
     UPDATE plays SET status = e.status, score = e.score, score_ms = e.score_ms,
                      score_plies = e.score_plies, moved = e.moved, undone = e.undone,
-                     ended_at = e.ended_at
+                     ended_at = e.ended_at, merit = e.merit
     FROM unnest($7::uuid[], $8::text[], $9::smallint[], $10::bigint[], $11::smallint[],
-                $12::boolean[], $13::boolean[], $14::bigint[])
-         AS e (play_id, status, score, score_ms, score_plies, moved, undone, ended_at)
+                $12::boolean[], $13::boolean[], $14::bigint[], $15::bigint[])
+         AS e (play_id, status, score, score_ms, score_plies, moved, undone, ended_at, merit)
     JOIN logged ON logged.play_id = e.play_id
     WHERE plays.id = e.play_id
 )

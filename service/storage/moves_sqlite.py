@@ -28,6 +28,7 @@ _END = (
         moved=bindparam("to_moved"),
         undone=bindparam("to_undone"),
         ended_at=bindparam("to_ended_at"),
+        merit=bindparam("to_merit"),
     )
 )
 

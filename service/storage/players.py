@@ -1,18 +1,26 @@
 """Players and their tokens. Only hashes of tokens and passwords are stored."""
 
+import re
 from typing import NamedTuple
 
-from sqlalchemy import Select, insert, select, update
+from sqlalchemy import ColumnElement, Select, exists, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.player import Player, PlayerKind
-from service.storage.tables import players, tokens
+from service.storage.tables import players, plays, tokens
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+_ALIKE = str.maketrans({"-": "_", "0": "o", "1": "l", "i": "l"})
+_PAIRS = (("rn", "m"), ("vv", "w"))
 
 
 class NameTaken(Exception):
-    """Another player has this name, or one that differs only in case."""
+    """Another player has this name, or one that cannot be told from it at a glance."""
+
+    def __init__(self) -> None:
+        super().__init__("another player has this name, or one that looks like it")
 
 
 class Token(NamedTuple):
@@ -23,9 +31,31 @@ class Token(NamedTuple):
     scopes: frozenset[str]
 
 
+class Listed(NamedTuple):
+    """A valid token as its player sees it; instants are epoch milliseconds."""
+
+    id: str
+    label: str | None
+    scopes: frozenset[str]
+    created_at: int
+    expires: int | None
+
+
 def name_key(name: str) -> str:
-    """What must be unique of a name."""
-    return name.casefold()
+    """What must be unique of a name: two names with one key look alike.
+
+    The rule: case does not count; `-` and `_` are one; `0` reads as `o`; `1` and `i` read as `l`;
+    then `rn` reads as `m` and `vv` as `w`. Whatever else differs tells two names apart.
+
+    >>> name_key("Modern-1") == name_key("m0dem_I")
+    True
+    >>> name_key("Ann") == name_key("Anne")
+    False
+    """
+    key = name.lower().translate(_ALIKE)
+    for pair, one in _PAIRS:
+        key = key.replace(pair, one)
+    return key
 
 
 def _players() -> "Select[tuple[str, str, PlayerKind]]":
@@ -75,13 +105,39 @@ async def by_id(connection: AsyncConnection, player_id: str) -> Player | None:
     return None if row is None else Player(row.id, row.name, row.kind)
 
 
+async def become_bot(connection: AsyncConnection, player_id: str) -> bool:
+    """Mark a player as a bot for good; False when it has raced already as something else."""
+    raced = exists().where(plays.c.player_id == player_id, plays.c.race_id.is_not(None))
+    query = (
+        update(players)
+        .where(players.c.id == player_id, or_(players.c.kind == "bot", ~raced))
+        .values(kind="bot")
+    )
+    return (await connection.execute(query)).rowcount == 1
+
+
 async def by_name(connection: AsyncConnection, name: str) -> tuple[Player, str | None] | None:
-    """The player of that name, without regard to case, and the hash of its password."""
+    """The player of that name, without regard to case, and the hash of its password.
+
+    Somebody whose name only looks like it is not found.
+    """
+    if _NAME.fullmatch(name) is None:
+        return None
     query = select(players.c.id, players.c.name, players.c.kind, players.c.password).where(
         players.c.name_key == name_key(name)
     )
     row = (await connection.execute(query)).one_or_none()
-    return None if row is None else (Player(row.id, row.name, row.kind), row.password)
+    if row is None or row.name.lower() != name.lower():
+        return None
+    return Player(row.id, row.name, row.kind), row.password
+
+
+# Tokens. `revoked_at` is the instant from which a token counts for nothing: for one that expires it
+# is known beforehand.
+
+
+def _valid(now: int) -> "ColumnElement[bool]":
+    return or_(tokens.c.revoked_at.is_(None), tokens.c.revoked_at > now)
 
 
 async def add_token(
@@ -91,6 +147,9 @@ async def add_token(
     digest: bytes,
     scopes: frozenset[str],
     now: int,
+    *,
+    label: str | None = None,
+    expires: int | None = None,
 ) -> None:
     """Store a token by its digest."""
     await connection.execute(
@@ -99,17 +158,19 @@ async def add_token(
             player_id=player_id,
             hash=digest,
             scopes=" ".join(sorted(scopes)),
+            label=label,
             created_at=now,
+            revoked_at=expires,
         )
     )
 
 
-async def token_by_digest(connection: AsyncConnection, digest: bytes) -> Token | None:
-    """The token of that digest, unless it is revoked."""
+async def token_by_digest(connection: AsyncConnection, digest: bytes, now: int) -> Token | None:
+    """The token of that digest, unless it is revoked or has expired."""
     query = (
         select(tokens.c.id, tokens.c.scopes, players.c.id, players.c.name, players.c.kind)
         .join(players, players.c.id == tokens.c.player_id)
-        .where(tokens.c.hash == digest, tokens.c.revoked_at.is_(None))
+        .where(tokens.c.hash == digest, _valid(now))
     )
     row = (await connection.execute(query)).one_or_none()
     if row is None:
@@ -118,18 +179,36 @@ async def token_by_digest(connection: AsyncConnection, digest: bytes) -> Token |
     return Token(token_id, Player(player_id, name, kind), frozenset(scopes.split()))
 
 
-async def revoke_token(connection: AsyncConnection, token_id: str, now: int) -> bool:
-    """Whether the token was valid until now."""
+async def tokens_of(
+    connection: AsyncConnection, player_id: str, *, before: str | None, limit: int, now: int
+) -> list[Listed]:
+    """A player's valid tokens, the newest first, from the one after `before` on."""
     query = (
-        update(tokens)
-        .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
-        .values(revoked_at=now)
+        select(tokens)
+        .where(tokens.c.player_id == player_id, _valid(now))
+        .order_by(tokens.c.id.desc())
+        .limit(limit)
     )
+    if before is not None:
+        query = query.where(tokens.c.id < before)
+    return [
+        Listed(row.id, row.label, frozenset(row.scopes.split()), row.created_at, row.revoked_at)
+        for row in await connection.execute(query)
+    ]
+
+
+async def revoke_token(
+    connection: AsyncConnection, token_id: str, now: int, player_id: str | None = None
+) -> bool:
+    """Whether the token, of that player if one is given, was valid until now."""
+    query = update(tokens).where(tokens.c.id == token_id, _valid(now)).values(revoked_at=now)
+    if player_id is not None:
+        query = query.where(tokens.c.player_id == player_id)
     return (await connection.execute(query)).rowcount == 1
 
 
-async def revoked(connection: AsyncConnection, token_ids: list[str]) -> set[str]:
+async def revoked(connection: AsyncConnection, token_ids: list[str], now: int) -> set[str]:
     """Those of the tokens that no longer count."""
-    query = select(tokens.c.id).where(tokens.c.id.in_(token_ids), tokens.c.revoked_at.is_(None))
+    query = select(tokens.c.id).where(tokens.c.id.in_(token_ids), _valid(now))
     valid = set((await connection.execute(query)).scalars())
     return set(token_ids) - valid

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import Select, case, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.contest.play import Header, Status
+from service.contest.play import Header, Ranking, Status
 from service.contest.player import Player
 from service.contest.race import Ended
 from service.storage.deals import Deal
@@ -32,6 +32,8 @@ def header_of(
     race: str | None,
     started_at: int,
     deadline_at: int | None,
+    ranking: Ranking = "time",
+    ranked: bool = True,
 ) -> Header:
     """A new play's header."""
     return Header(
@@ -46,6 +48,8 @@ def header_of(
         race,
         started_at,
         deadline_at,
+        ranking,
+        ranked,
     )
 
 
@@ -64,6 +68,8 @@ async def create(connection: AsyncConnection, deal_id: str, headers: Sequence[He
                 "race_id": header.race,
                 "started_at": header.started_at,
                 "deadline_at": header.deadline_at,
+                "ranking": header.ranking,
+                "ranked": header.ranked,
             }
             for header in headers
         ],
@@ -84,6 +90,8 @@ _HEADER = (
     plays.c.race_id,
     plays.c.started_at,
     plays.c.deadline_at,
+    plays.c.ranking,
+    plays.c.ranked,
 )
 
 
@@ -98,10 +106,10 @@ def _rows() -> "Select[tuple[object, ...]]":
 
 def _row(row: Sequence[object]) -> Row:
     id_, game, version, seed, commitment, rules, mode, player, name, kind, *rest = row
-    race, started_at, deadline_at, status, score, ended_at, state = rest
+    race, started_at, deadline_at, ranking, ranked, status, score, ended_at, state = rest
     header = Header(
         id_, game, version, seed, commitment, rules, mode,  # type: ignore[arg-type]
-        Player(player, name, kind), race, started_at, deadline_at,  # type: ignore[arg-type]
+        Player(player, name, kind), race, started_at, deadline_at, ranking, ranked,  # type: ignore[arg-type]
     )  # fmt: skip
     return Row(header, status, score, ended_at, state)  # type: ignore[arg-type]
 
@@ -163,3 +171,47 @@ async def page_of_player(
         open_practice = plays.c.race_id.is_(None) & (plays.c.status != "playing")
         query = query.where(open_race | open_practice)
     return [_row(row) for row in await connection.execute(query)]
+
+
+async def of_player_in(connection: AsyncConnection, race_id: str, player_id: str) -> str | None:
+    """The id of a player's play in a race."""
+    query = select(plays.c.id).where(plays.c.race_id == race_id, plays.c.player_id == player_id)
+    return (await connection.execute(query)).scalar_one_or_none()
+
+
+async def page_of_race(
+    connection: AsyncConnection, race_id: str, start: int, limit: int
+) -> list[Row]:
+    """Some plays of a race, in order of their ids: of their beginning."""
+    query = (
+        _rows().where(plays.c.race_id == race_id).order_by(plays.c.id).offset(start).limit(limit)
+    )
+    return [_row(row) for row in await connection.execute(query)]
+
+
+async def counts(connection: AsyncConnection, race_id: str) -> tuple[int, int]:
+    """How many plays a race has, and how many of them go on."""
+    running = func.sum(case((plays.c.status == "playing", 1), else_=0))
+    query = select(func.count(), func.coalesce(running, 0)).where(plays.c.race_id == race_id)
+    total, going = (await connection.execute(query)).one()
+    return total, int(going)
+
+
+async def last_deadline(connection: AsyncConnection, race_id: str) -> int | None:
+    """When the last of a race's running plays is out of time (epoch ms)."""
+    query = select(func.max(plays.c.deadline_at)).where(
+        plays.c.race_id == race_id, plays.c.status == "playing"
+    )
+    last: int | None = (await connection.execute(query)).scalar_one_or_none()
+    return last
+
+
+async def overdue(connection: AsyncConnection, until: int, limit: int = 1_000) -> list[str]:
+    """Running plays whose deadline was at `until` or before."""
+    query = (
+        select(plays.c.id)
+        .where(plays.c.status == "playing", plays.c.deadline_at <= until)
+        .order_by(plays.c.deadline_at)
+        .limit(limit)
+    )
+    return list((await connection.execute(query)).scalars())

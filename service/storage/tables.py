@@ -131,7 +131,19 @@ plays = Table(
     UniqueConstraint("race_id", "player_id"),
     Index("ix_plays_race_board", "race_id", "merit", "player_id"),
     Index("ix_plays_deal_board", "deal_id", "merit", "player_id"),
+    Index(
+        "ix_plays_unboarded",
+        "race_id",
+        postgresql_where=text("merit IS NOT NULL AND NOT boarded"),
+        sqlite_where=text("merit IS NOT NULL AND NOT boarded"),
+    ),
     Index(None, "player_id", "id"),
+    Index(
+        "ix_plays_racing",
+        "player_id",
+        postgresql_where=text("status = 'playing' AND race_id IS NOT NULL"),
+        sqlite_where=text("status = 'playing' AND race_id IS NOT NULL"),
+    ),
     Index(
         "ix_plays_running",
         "deadline_at",
@@ -186,6 +198,14 @@ races = Table(
         sqlite_where=text("due_at IS NOT NULL"),
     ),
     Index("ix_races_listed", "listed", "state", "id"),
+)
+
+seats = Table(
+    "seats",
+    metadata,
+    Column("player_id", Id, primary_key=True),
+    Column("race_id", Id, primary_key=True, index=True),
+    Column("left", Boolean, nullable=False, server_default=text("false")),
 )
 
 race_events = Table(

@@ -57,7 +57,7 @@ async def some_plays(
 
 async def derived(database: Database, play_id: str) -> Sequence[Any]:
     """What the plays table says of a play."""
-    columns = ("status", "score", "score_ms", "score_plies", "moved", "undone", "ended_at")
+    columns = ("status", "score", "score_ms", "score_plies", "moved", "undone", "ended_at", "merit")
     query = select(*(plays_table.c[name] for name in columns)).where(plays_table.c.id == play_id)
     async with database.read() as connection:
         return tuple((await connection.execute(query)).one())

@@ -16,9 +16,9 @@ from service.storage.journal import GROUP, Journal, play_key
 from service.storage.move_store import End
 from tests.storage.rows import a_player, an_entry, derived, log, scalar, some_keys, some_plays
 
-WON = End("solved", 40, 900, 70, True, False, 5_000)
+WON = End("solved", 40, 900, 70, True, False, 5_000, 77)
 LOST = End("stuck", 3, 80, 9, True, True, 4_000)
-PLAYING = ("playing", 0, 0, 0, False, False, None)
+PLAYING = ("playing", 0, 0, 0, False, False, None, None)
 
 
 # The key is the lock

@@ -46,6 +46,22 @@ async def test_stopping_waits_for_what_is_under_way(journal, database):
     assert await asyncio.gather(*took) == [True, True]
 
 
+async def test_draining_waits_for_what_is_under_way_too(journal, database):
+    first, second = some_keys(2)
+    await journal.drain()  # nothing to wait for
+    async with moves_locked(database):
+        took = journal.append(first, an_entry(1))
+        await asyncio.sleep(0)  # the writer has taken it
+        await journal.drain(patience=0)
+        assert not took.done()
+        draining = asyncio.create_task(journal.drain())
+        await asyncio.sleep(0)
+        assert not draining.done()
+    await draining
+    assert took.result() is True
+    assert await journal.append(second, an_entry(1)) is True  # it goes on as before
+
+
 async def test_patience_ends(journal, database):
     first, second = some_keys(2)
     async with moves_locked(database):

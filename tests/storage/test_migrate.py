@@ -1,11 +1,14 @@
 """Migrations: equal to the tables, whole or not at all, from many processes at once."""
 
 import asyncio
+import contextlib
+import fcntl
 import subprocess
 import sys
 from importlib import resources
 from typing import Any
 
+import asyncpg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -167,6 +170,24 @@ async def test_four_processes_at_once(empty_url):
 async def test_several_tasks_of_one_process(empty_url):
     await asyncio.gather(*(migrate(empty_url) for _ in range(4)))
     assert await on(empty_url, tables) == TABLES
+
+
+async def test_another_one_at_it_is_waited_for(database, database_url, monkeypatch, tmp_path):
+    monkeypatch.setattr("service.storage.migrate.PATIENCE_S", -1)  # not for long, here
+    url = make_url(database_url)
+    with contextlib.ExitStack() as held:
+        if database.dialect == "sqlite":
+            file = held.enter_context((tmp_path / "samedeal.db.lock").open("wb"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        else:
+            key = int.from_bytes(b"samedeal", "big")  # for ever: releases differ, and must agree
+            connection = await asyncpg.connect(
+                url.set(drivername="postgresql").render_as_string(False)
+            )
+            await connection.execute(f"SELECT pg_advisory_lock({key})")
+            held.callback(connection.terminate)
+        with pytest.raises(CannotMigrate, match="another process"):
+            await migrate(url)
 
 
 async def test_whole_or_not_at_all(empty_url):
