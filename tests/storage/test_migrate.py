@@ -100,10 +100,12 @@ async def test_down_and_up_again_with_data(empty_url):
     await some_plays(database, await a_player(database, "Ann"), 3)
     await database.stop()
 
-    # The last step only adds, so what was there before it stays.
-    await migrate(empty_url, "-1")
-    assert await on(empty_url, revision) == "0001"
-    await migrate(empty_url, "+1")
+    # Steps after the first only add, so what was there before them stays.
+    newest = await on(empty_url, revision)
+    while await on(empty_url, revision) != "0001":
+        await migrate(empty_url, "-1")
+    while await on(empty_url, revision) != newest:
+        await migrate(empty_url, "+1")
     assert await on(empty_url, schema) == before
     database = Database(empty_url)
     await database.start()
@@ -213,7 +215,7 @@ async def test_a_newer_database_is_left_alone(database, database_url):
     assert await on(url, revision) == "9999"
 
 
-@pytest.mark.parametrize("asked", ["0000", "+1", "-3", "", "head; DROP TABLE plays"])
+@pytest.mark.parametrize("asked", ["0000", "+1", "-99", "", "head; DROP TABLE plays"])
 async def test_an_unknown_revision(database_url, asked):
     with pytest.raises(CannotMigrate, match="there is no schema revision"):
         await migrate(make_url(database_url), asked)
