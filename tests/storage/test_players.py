@@ -86,12 +86,14 @@ async def test_tokens(database):
             await players.add_token(connection, token_id, ann.id, bytes([n]) * 32, scopes, 1)
 
     await database.transact(add)
-    token = await read(database, players.token_by_digest, bytes(32))
+    token = await read(database, players.token_by_digest, bytes(32), 2)
     assert token == players.Token(ids[0], ann, frozenset({"read", "play"}))
-    assert await read(database, players.token_by_digest, b"?" * 32) is None
-    assert await read(database, players.revoked, ids) == {ids[2]}
+    assert await read(database, players.token_by_digest, b"?" * 32, 2) is None
+    assert await read(database, players.revoked, ids, 2) == {ids[2]}
+    bob = await a_player(database, "Bob")
+    assert await database.transact(lambda c: players.revoke_token(c, ids[0], 2, bob.id)) is False
     assert await database.transact(lambda c: players.revoke_token(c, ids[0], 2)) is True
     assert await database.transact(lambda c: players.revoke_token(c, ids[0], 3)) is False
-    assert await read(database, players.token_by_digest, bytes(32)) is None
-    assert await read(database, players.revoked, ids) == {ids[0], ids[2]}
-    assert await read(database, players.revoked, []) == set()
+    assert await read(database, players.token_by_digest, bytes(32), 3) is None
+    assert await read(database, players.revoked, ids, 3) == {ids[0], ids[2]}
+    assert await read(database, players.revoked, [], 3) == set()
