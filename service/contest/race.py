@@ -50,6 +50,10 @@ class NotEntrant(RaceError):
     """Only an entrant may do this."""
 
 
+class RaceNotEnded(RaceError):
+    """What was asked for is told, or given, only when the race is over."""
+
+
 class WrongKind(RaceError):
     """Live races have a lobby, open races are entered by starting a play."""
 
@@ -76,11 +80,25 @@ class RaceHeader(msgspec.Struct, frozen=True):
     closes_at: int | None = None
     daily: str | None = None
     """The UTC date of a daily, else None."""
+    parent: str | None = None
+    """The race that this one is the rematch of."""
 
     @property
     def alone(self) -> float | None:
         """The match points of an entrant without an opponent that moved."""
         return 100.0 if self.daily is not None else None
+
+
+class Settings(NamedTuple):
+    """What two live races have in common when one is the rematch of the other."""
+
+    game: str
+    name: str | None
+    capacity: int
+    time_limit_ms: int
+    ranking: Ranking
+    rated: bool
+    listed: bool
 
 
 class Ended(NamedTuple):
@@ -224,6 +242,15 @@ class Race(NamedTuple):
     def _live(self) -> None:
         if self.header.kind != "live":
             raise WrongKind
+
+    def rematch(self, player: str) -> Settings:
+        """What a rematch is like. Raises `WrongKind`, `NotEntrant`, `RaceNotEnded`."""
+        self._live()
+        if player not in self.entrants:
+            raise NotEntrant
+        if self.state != "ended":
+            raise RaceNotEnded("only a race that has ended has a rematch")
+        return Settings(*(getattr(self.header, field) for field in Settings._fields))
 
     # What time asks for
 

@@ -33,6 +33,16 @@ def event_frame(topic: str, v: int, data: bytes) -> str:
     return f'{{"op":"event","topic":"{topic}","v":{v},"data":{data.decode()}}}'
 
 
+def snapshot_frame(topic: str, v: int, data: bytes) -> str:
+    """A `snapshot` frame around data that is JSON already."""
+    return f'{{"op":"snapshot","topic":"{topic}","v":{v},"data":{data.decode()}}}'
+
+
+def rematch_frame(topic: str, data: bytes) -> str:
+    """A `rematch` frame around data that is JSON already; it has no version."""
+    return f'{{"op":"rematch","topic":"{topic}","data":{data.decode()}}}'
+
+
 def delta_data(delta: Delta) -> bytes:
     """The data of a play's event."""
     kind = b"play-ended" if delta.move in ("resign", "timeout") else b"move"

@@ -1,9 +1,14 @@
-"""Subscriptions: cursors over logs. The bus only wakes them; what they say comes from the logs."""
+"""Subscriptions: cursors over logs. The bus only wakes them; what they say comes from the logs.
+
+The two topics without a log are `lobby` and `me`.
+"""
 
 import asyncio
 
 from service.feed.cursor import Cursor, Outlet, Page
-from service.feed.frames import delta_data, event_frame
+from service.feed.frames import delta_data, event_frame, rematch_frame
+from service.feed.lobby import Lobby
+from service.feed.me import Me
 from service.feed.progress import Ticker
 from service.feed.race_channel import RaceSource
 from service.feed.reader import Reader
@@ -23,6 +28,8 @@ class Hub:
         self._journal = journal
         self._reader = reader
         self._bus = bus
+        self.lobby = Lobby(database, reader, bus)
+        self.me = Me(database, reader, bus)
         self._cursors: dict[str, set[Cursor]] = {}
         self._races: dict[str, RaceSource] = {}
         self._tickers: dict[str, Ticker] = {}
@@ -55,7 +62,7 @@ class Hub:
             source = self._races[topic] = RaceSource(self._reader, key)
             ticker = self._tickers[topic] = Ticker(topic, lambda: self._cursors.get(topic, ()))
             await self._bus.listen(f"progress:{key}", ticker.woken)
-            await self._bus.listen(topic, lambda wake: self._race_woken(topic, source, wake.v))
+            await self._bus.listen(topic, lambda wake: self._race_woken(topic, source, wake))
         else:
             await self._bus.listen(topic, lambda wake: self._play_woken(topic, wake))
         return cursor
@@ -101,8 +108,12 @@ class Hub:
         for cursor in tuple(self._cursors.get(topic, ())):
             cursor.offer(wake.v, frame)
 
-    def _race_woken(self, topic: str, source: RaceSource, v: int) -> None:
-        source.woken(v, lambda: tuple(self._cursors.get(topic, ())))
+    def _race_woken(self, topic: str, source: RaceSource, wake: Wake) -> None:
+        if wake.data:  # of a race that has ended: its log is closed, but it has a rematch now
+            for cursor in tuple(self._cursors.get(topic, ())):
+                if cursor.v >= 0:
+                    cursor.outlet.send(rematch_frame(topic, wake.data))
+        source.woken(wake.v, lambda: tuple(self._cursors.get(topic, ())))
 
     # Lost wakes
 
@@ -121,6 +132,8 @@ class Hub:
 
     async def compare(self) -> None:
         """Wake whoever is behind the database, in one query a kind of log."""
+        self.lobby.look()
+        self.me.look_at_all()
         plays = [topic[5:] for topic in self._cursors if topic.startswith("play:")]
         races = [topic[5:] for topic in self._cursors if topic.startswith("race:")]
         for play_id, (ply, _score) in (await self._journal.last_entries(plays)).items():
@@ -128,7 +141,7 @@ class Hub:
         for race_id, v in (await self._journal.race_heads(races)).items():
             topic = f"race:{race_id}"
             if topic in self._races:
-                self._race_woken(topic, self._races[topic], v)
+                self._race_woken(topic, self._races[topic], Wake(topic, v))
         if not self._bus.connected:
             await self._refresh_progress()
 

@@ -121,7 +121,10 @@ class MeView(msgspec.Struct, frozen=True):
 
 
 class RaceView(msgspec.Struct, frozen=True):
-    """A race with its first fifty entrants. `me` is null for those who are not in it."""
+    """A race with its first fifty entrants. `me` is null for those who are not in it.
+
+    `parent` is the race that this one is the rematch of, `rematch` the one of this race.
+    """
 
     id: str
     game: str
@@ -142,12 +145,16 @@ class RaceView(msgspec.Struct, frozen=True):
     opens_at: str | None
     closes_at: str | None
     ended_at: str | None
+    parent: str | None
+    rematch: str | None
     total: int
     entrants: tuple[EntrantView, ...]
     me: MeView | None
 
 
-def race_view(race: Race, entrants: tuple[EntrantView, ...], me: MeView | None) -> RaceView:
+def race_view(
+    race: Race, entrants: tuple[EntrantView, ...], me: MeView | None, rematch: str | None = None
+) -> RaceView:
     """A race at its present version."""
     header = race.header
     host = header.creator
@@ -173,6 +180,8 @@ def race_view(race: Race, entrants: tuple[EntrantView, ...], me: MeView | None) 
         opens_at=instant_or_none(header.opens_at),
         closes_at=instant_or_none(header.closes_at),
         ended_at=instant_or_none(race.ended_at),
+        parent=header.parent,
+        rematch=rematch,
         total=race.total,
         entrants=entrants,
         me=me,

@@ -1,0 +1,62 @@
+"""Into a lobby without knowing one: the rematch of a race, and the quick race."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from service.api.house import house_of
+from service.api.http import Endpoint, body_bytes, once, parsed, path_id, player, reply, sent_or
+from service.api.messages import NewRace, Nothing, Quick
+from service.contest.player import Player
+from service.contest.race import Settings
+from service.referee.lobbies import Entered, Slip
+
+
+async def _entered(
+    request: Request,
+    who: Player,
+    body: bytes,
+    command: Callable[[Slip | None], Awaitable[Entered]],
+) -> Response:
+    """201 with the race that was made, or 200 with the one that was joined."""
+    house = house_of(request)
+
+    def shown(entered: Entered) -> Response:
+        view = house.reader.still_view(entered.race, who.id)
+        if entered.made:
+            return reply(view, 201, {"Location": f"/v1/races/{view.id}"})
+        return reply(view)
+
+    return await once(request, who, body, command, shown)
+
+
+class Rematch(Endpoint):
+    """`/v1/races/{id}/rematch`"""
+
+    async def post(self, request: Request) -> Response:
+        lobbies, race_id = house_of(request).lobbies, path_id(request)
+        who = await player(request, "host")
+        body, _ = await sent_or(request, Nothing, Nothing())
+        return await _entered(request, who, body, lambda slip: lobbies.rematch(race_id, who, slip))
+
+
+class QuickRace(Endpoint):
+    """`/v1/quick`"""
+
+    async def post(self, request: Request) -> Response:
+        lobbies = house_of(request).lobbies
+        who = await player(request, "host")
+        body = await body_bytes(request)
+        asked = parsed(request, body, Quick)
+        # What anybody gets who makes a race and says nothing more about it.
+        usual = NewRace(game=asked.game, kind="live")
+        settings = Settings(*(getattr(usual, field) for field in Settings._fields))
+        return await _entered(request, who, body, lambda slip: lobbies.quick(who, settings, slip))
+
+
+routes = [
+    Route("/races/{id}/rematch", Rematch),
+    Route("/quick", QuickRace),
+]
