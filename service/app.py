@@ -16,15 +16,17 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from service.accounts.accounts import REVOKED_TOPIC, Accounts
+from service.accounts.limits import Limits
 from service.api import ops
 from service.api.errors import Malformed
 from service.api.house import House
 from service.api.http import error_response
-from service.api.middleware import Watchman
+from service.api.middleware import Gate, Watchman
 from service.api.rest import accounts, games, plays, races
 from service.api.socket.endpoint import Sockets
 from service.feed.hub import Hub
 from service.feed.reader import Reader
+from service.live.buckets import Buckets, MemoryBuckets, RedisBuckets
 from service.live.bus import Bus, LocalBus
 from service.live.redis_bus import RedisBus
 from service.logs import fault
@@ -55,12 +57,19 @@ class Process:
         self.database = Database(database_url(settings.database_url, settings.data_dir))
         self.journal = Journal(self.database)
         self.bus: Bus = LocalBus()
+        self.buckets: Buckets = MemoryBuckets()
         if settings.redis_url is not None:
             self.bus = RedisBus(
                 settings.redis_url,
                 settings.redis_prefix,
                 lambda event, error: log.warning(event, **fault(error)),
             )
+            self.buckets = RedisBuckets(
+                settings.redis_url,
+                settings.redis_prefix,
+                lambda event, error: log.info(event, **fault(error)),
+            )
+        limits = Limits(self.buckets, self.database.clock.now, on=settings.rate_limits)
         play_shelf = PlayShelf(self.database, self.journal)
         race_shelf = RaceShelf(self.database, self.journal)
         self.plays = Plays(self.database, self.journal, play_shelf, self.bus, self._play_ended)
@@ -80,7 +89,8 @@ class Process:
             settings,
             self.database,
             self.bus,
-            Accounts(self.database, self.bus),
+            limits,
+            Accounts(self.database, self.bus, limits),
             self.plays,
             self.races,
             self.reader,
@@ -128,6 +138,7 @@ class Process:
         await self.hub.stop()
         await self.journal.stop()
         await self.bus.stop()
+        await self.buckets.stop()
         await self.database.stop()
 
     async def _recheck(self) -> None:
@@ -195,6 +206,7 @@ def create_app(settings: Settings) -> Starlette:
                 expose_headers=EXPOSED,
             ),
             Middleware(Watchman, on_error=functools.partial(failed, "rest")),
+            Middleware(Gate),
         ],
         exception_handlers={HTTPException: _http_exception},
         lifespan=lifespan,

@@ -95,6 +95,8 @@ def _config(settings: Settings, host: str, port: int, workers: int) -> uvicorn.C
         log_config=None,
         server_header=False,
         lifespan="on",
+        # Left to itself, uvicorn believes whatever comes from this machine to be a proxy.
+        proxy_headers=bool(os.environ.get("FORWARDED_ALLOW_IPS")),
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
 

@@ -17,6 +17,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     countdown_ms: int = 5_000
     redis_prefix: str = "samedeal:"
+    rate_limits: bool = True
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -28,6 +29,9 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
     level = set_.get("SAMEDEAL_LOG_LEVEL", "info").lower()
     if level not in ("debug", "info", "warning", "error", "critical"):
         raise ValueError("SAMEDEAL_LOG_LEVEL must be debug, info, warning, error or critical")
+    limits = set_.get("SAMEDEAL_RATE_LIMITS", "on").lower()
+    if limits not in ("on", "off"):
+        raise ValueError("SAMEDEAL_RATE_LIMITS must be on or off")
     return Settings(
         database_url=set_.get("SAMEDEAL_DATABASE_URL"),
         redis_url=set_.get("SAMEDEAL_REDIS_URL"),
@@ -36,4 +40,5 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
         public_url=set_.get("SAMEDEAL_PUBLIC_URL"),
         countdown_ms=int(countdown),
         redis_prefix=set_.get("SAMEDEAL_REDIS_PREFIX", "samedeal:"),
+        rate_limits=limits == "on",
     )

@@ -5,7 +5,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from service.accounts.accounts import AlreadyNamed, BadCredentials, BadToken, NameReserved
+from service.accounts.accounts import (
+    AlreadyNamed,
+    AlreadyRaced,
+    BadCredentials,
+    BadToken,
+    NameReserved,
+    NotGranted,
+)
+from service.accounts.limits import RateLimited
+from service.accounts.passwords import Busy
 from service.contest.play import PlayOver
 from service.contest.race import (
     NotEntrant,
@@ -77,6 +86,7 @@ SHAPES: dict[type[Exception], Shape] = {
     BadToken: Shape(401, "bad-token", "The token is unknown or revoked."),
     BadCredentials: Shape(401, "bad-credentials", "No such name, or not its password."),
     MissingScope: Shape(403, "missing-scope", "The token lacks a scope."),
+    NotGranted: Shape(403, "missing-scope", "The token lacks a scope."),
     ForeignOrigin: Shape(403, "foreign-origin", "The cookie does not count from another site."),
     NotFound: Shape(404, "not-found", "There is nothing here."),
     MethodNotAllowed: Shape(405, "method-not-allowed", "The path takes other methods."),
@@ -85,12 +95,14 @@ SHAPES: dict[type[Exception], Shape] = {
     NameTaken: Shape(409, "name-taken", "Another player has this name."),
     NameReserved: Shape(422, "name-reserved", "Nobody can have this name."),
     AlreadyNamed: Shape(409, "already-named", "Only a guest can claim a name."),
+    AlreadyRaced: Shape(409, "already-raced", "Who has raced cannot become a bot."),
     NotYourPlay: Shape(403, "not-your-play", "Only its player moves in a play."),
     IdReused: Shape(409, "id-reused", "The id names another move of this play."),
     PlayOver: Shape(409, "play-over", "The play is over."),
     PlyConflict: Shape(409, "ply-conflict", "The ply is not the next."),
     IllegalMove: Shape(422, "illegal-move", "The move is not legal here."),
     TooFast: Shape(429, "rate-limited", "Too many requests."),
+    RateLimited: Shape(429, "rate-limited", "Too many requests."),
     NotVisible: Shape(403, "not-visible", "You may not see this now."),
     RaceNotEnded: Shape(409, "race-not-ended", "This is told when the race has ended."),
     RaceFull: Shape(409, "race-full", "All places are taken."),
@@ -102,6 +114,7 @@ SHAPES: dict[type[Exception], Shape] = {
     KeyReused: Shape(422, "key-reused", "The Idempotency-Key was used with another body."),
     KeyBusy: Shape(409, "key-busy", "A request with this Idempotency-Key is still running."),
     LeaseLost: Shape(409, "key-busy", "Another request has taken this Idempotency-Key over."),
+    Busy: Shape(503, "unavailable", "The service cannot do this now. Try again."),
     Unavailable: Shape(503, "unavailable", "The service cannot do this now. Try again."),
     OutcomeUnknown: Shape(
         503, "outcome-unknown", "This may or may not have been stored. Send it again to find out."
@@ -133,7 +146,7 @@ def extras(error: Exception) -> dict[str, Any]:
             return {"ply": error.ply}
         case IllegalMove():
             return {"legal": error.legal}
-        case TooFast():
+        case TooFast() | RateLimited():
             return {"retry_after_ms": error.retry_after_ms}
         case _:
             return {}
@@ -153,7 +166,7 @@ def problem(error: Exception) -> tuple[int, bytes, Mapping[str, str]]:
     headers = {}
     if shape.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, TooFast):
+    if isinstance(error, TooFast | RateLimited):
         headers["Retry-After"] = str(-(-error.retry_after_ms // 1000))
     elif shape.status == 503:
         headers["Retry-After"] = str(RETRY_SECONDS)

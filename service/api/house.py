@@ -5,6 +5,7 @@ from typing import NamedTuple
 from starlette.requests import HTTPConnection
 
 from service.accounts.accounts import Accounts
+from service.accounts.limits import Limits
 from service.feed.hub import Hub
 from service.feed.reader import Reader
 from service.live.bus import Bus
@@ -20,6 +21,7 @@ class House(NamedTuple):
     settings: Settings
     database: Database
     bus: Bus
+    limits: Limits
     accounts: Accounts
     plays: Plays
     races: Races

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.datastructures import URL
@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from service.accounts.accounts import BadToken
+from service.accounts.limits import Limit
 from service.api.errors import (
     BadJson,
     ForeignOrigin,
@@ -25,6 +26,8 @@ from service.api.errors import (
     problem,
 )
 from service.api.house import House, house_of
+from service.api.messages import TokenScope
+from service.api.rates import recognised, spend
 from service.contest.player import Player
 from service.storage import receipts
 from service.storage.ids import is_id
@@ -38,7 +41,7 @@ MAX_BODY = 64 * 1024
 COOKIE = "samedeal"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 PRIVATE = {"Cache-Control": "private, no-store"}
-Scope = Literal["read", "play", "host", "account"]
+Scope = TokenScope
 
 _encode = msgspec.json.Encoder().encode
 
@@ -179,21 +182,30 @@ async def token_of(request: HTTPConnection, *, safe: bool) -> Token | None:
     page that is not ours.
     """
     house = house_of(request)
-    header = request.headers.get("authorization")
-    if header is not None:
-        kind, _, text = header.partition(" ")
-        if kind.lower() != "bearer" or not text:
-            raise BadToken
-        return await house.accounts.token(text.strip())
-    cookie = request.cookies.get(COOKIE)
-    if cookie is None:
+    text, by_cookie = token_text(request)
+    if text is None:
         return None
-    if not safe and not own_origin(request, house):
+    if by_cookie and not safe and not own_origin(request, house):
         raise ForeignOrigin
     try:
-        return await house.accounts.token(cookie)
+        token = await house.accounts.token(text)
     except BadToken:
-        return None  # a stale cookie is an anonymous browser, not an error
+        if by_cookie:
+            return None  # a stale cookie is an anonymous browser, not an error
+        raise
+    recognised(request, token.player.id)
+    return token
+
+
+def token_text(request: HTTPConnection) -> tuple[str | None, bool]:
+    """The token as it was sent, and whether in our cookie. Raises `BadToken`."""
+    header = request.headers.get("authorization")
+    if header is None:
+        return request.cookies.get(COOKIE), True
+    kind, _, text = header.partition(" ")
+    if kind.lower() != "bearer" or not text:
+        raise BadToken
+    return text.strip(), False
 
 
 def own_origin(request: HTTPConnection, house: House) -> bool:
@@ -210,24 +222,38 @@ def own_origin(request: HTTPConnection, house: House) -> bool:
 
 
 async def viewer(request: Request) -> str | None:
-    """The player who looks, None for anybody else. Raises as `token_of`."""
+    """The player who looks, None for anybody else. Raises `MissingScope` and as `token_of`."""
     token = await token_of(request, safe=request.method in SAFE)
-    return None if token is None else token.player.id
+    if token is None:
+        return None
+    granted(token, "read")
+    return token.player.id
 
 
-async def player(request: Request, scope: Scope) -> Player:
-    """The player who acts. Raises `Unauthorized`, `MissingScope` and as `token_of`."""
-    return (await bearer(request, scope)).player
+async def player(request: Request, scope: Scope, limit: Limit | None = None) -> Player:
+    """The player who acts, and takes one of a limit.
+
+    Raises `Unauthorized`, `MissingScope`, `RateLimited` and as `token_of`.
+    """
+    return (await bearer(request, scope, limit)).player
 
 
-async def bearer(request: Request, scope: Scope) -> Token:
+async def bearer(request: Request, scope: Scope | None, limit: Limit | None = None) -> Token:
     """The token of the player who acts. Raises as `player`."""
     token = await token_of(request, safe=request.method in SAFE)
     if token is None:
         raise Unauthorized
+    if scope is not None:
+        granted(token, scope)
+    if limit is not None:
+        await spend(request, limit, token.player.id)
+    return token
+
+
+def granted(token: Token, scope: Scope) -> None:
+    """Raises `MissingScope`."""
     if scope not in token.scopes:
         raise MissingScope(scope)
-    return token
 
 
 # Once

@@ -1,6 +1,7 @@
 """What clients may send. Requests are closed: an unknown field is an error."""
 
 import re
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -24,6 +25,9 @@ RaceName = Annotated[
         pattern=r"^[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]{1,60}\Z"
     ),
 ]
+Label = RaceName
+TokenScope = Literal["read", "play", "host", "account"]
+Instant = Annotated[datetime, Meta(tz=True)]
 
 
 def is_name(text: str) -> bool:
@@ -44,6 +48,14 @@ class Credentials(Request, frozen=True):
 
     name: Name
     password: Password
+
+
+class NewToken(Request, frozen=True):
+    """Another token; without `expires` it counts until it is revoked."""
+
+    scopes: Annotated[list[TokenScope], Meta(min_length=1, max_length=4)]
+    label: Label | None = None
+    expires: Instant | None = None
 
 
 class NewPlay(Request, frozen=True):

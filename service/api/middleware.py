@@ -1,14 +1,19 @@
-"""Around every request: an id, a log line, numbers, and errors as problems."""
+"""Around every request: an id, a log line, numbers, errors as problems, and limits."""
 
 import secrets
 import time
 from collections.abc import Callable
 
 import structlog
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.accounts.accounts import BadToken
+from service.accounts.limits import RateLimited
 from service.api.errors import shape_of
-from service.api.http import error_response
+from service.api.house import house_of
+from service.api.http import error_response, token_text
+from service.api.rates import count_request, count_socket, rate_headers
 from service.metrics import REQUESTS, SECONDS
 
 log = structlog.get_logger()
@@ -52,6 +57,7 @@ class Watchman:
                     *message["headers"],
                     (b"x-request-id", request_id.encode()),
                     (b"x-content-type-options", b"nosniff"),
+                    *rate_headers(scope),
                 ]
             await send(message)
 
@@ -73,6 +79,39 @@ class Watchman:
             status=status,
             ms=round(took * 1000, 1),
         )
+
+
+class Gate:
+    """Pure ASGI: counts what comes in, before anything is done for it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or not scope["path"].startswith("/v1/"):
+            return await self._app(scope, receive, send)
+        connection = HTTPConnection(scope)
+        if scope["type"] == "http":
+            count_request(connection, self._known(connection))
+            return await self._app(scope, receive, send)
+        try:
+            count_socket(connection)
+        except RateLimited as error:
+            refusal = error_response(error)
+            refusal.raw_headers.extend(rate_headers(scope))
+            return await refusal(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+    def _known(self, connection: HTTPConnection) -> str | None:
+        """Whose the request is, if its token is one that was looked up before.
+
+        Asking the database comes later: the stamp of a move does not wait for it.
+        """
+        try:
+            text, _ = token_text(connection)
+        except BadToken:
+            return None
+        return None if text is None else house_of(connection).accounts.last_known(text)
 
 
 def _template(scope: Scope) -> str:

@@ -1,6 +1,5 @@
 """Players and their tokens. Only hashes of tokens and passwords are stored."""
 
-import re
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, exists, insert, or_, select, update
@@ -11,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.contest.player import Player, PlayerKind
 from service.storage.tables import players, plays, tokens
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _ALIKE = str.maketrans({"-": "_", "0": "o", "1": "l", "i": "l"})
 _PAIRS = (("rn", "m"), ("vv", "w"))
 
@@ -121,8 +119,6 @@ async def by_name(connection: AsyncConnection, name: str) -> tuple[Player, str |
 
     Somebody whose name only looks like it is not found.
     """
-    if _NAME.fullmatch(name) is None:
-        return None
     query = select(players.c.id, players.c.name, players.c.kind, players.c.password).where(
         players.c.name_key == name_key(name)
     )

@@ -1,10 +1,14 @@
-"""Guests, players, log-in and log-out."""
+"""Guests, players, log-in and log-out, tokens."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from service.accounts.accounts import Entry
+from service.accounts.limits import ACCOUNTS, TOKENS
 from service.api.errors import Malformed
 from service.api.house import house_of
 from service.api.http import (
@@ -13,16 +17,29 @@ from service.api.http import (
     Endpoint,
     bearer,
     carried_out,
+    cursor_at,
+    cursor_text,
+    granted,
+    page_limit,
     path_id,
+    player,
     reply,
     sent,
     sent_or,
     token_of,
 )
-from service.api.messages import Credentials, Nothing, is_name
+from service.api.messages import Credentials, NewToken, Nothing, is_name
+from service.api.rates import address, note_of, spend
+from service.feed.views import instant, instant_or_none
+from service.storage.ids import is_id
+from service.storage.players import Listed
 from service.storage.shelf import NotFound
 
 COOKIE_SECONDS = 180 * 24 * 3600
+MAX_TOKEN_MS = 10 * 366 * 24 * 3600 * 1000
+"""How far off a token may expire."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _entered(entry: Entry, status: int) -> Response:
@@ -33,6 +50,7 @@ class Guests(Endpoint):
     """`/v1/guests`"""
 
     async def post(self, request: Request) -> Response:
+        await spend(request, ACCOUNTS, address(request))
         await sent_or(request, Nothing, Nothing())
         return _entered(await carried_out(house_of(request).accounts.guest()), 201)
 
@@ -51,9 +69,11 @@ class Players(Endpoint):
 
     async def post(self, request: Request) -> Response:
         token = await token_of(request, safe=False)
+        await spend(request, ACCOUNTS, address(request))
         asked = await sent(request, Credentials)
         accounts = house_of(request).accounts
         if token is not None and token.player.kind == "guest":
+            granted(token, "account")
             work = accounts.claim(token.player, asked.name, asked.password)
         else:
             work = accounts.register(asked.name, asked.password)
@@ -75,7 +95,11 @@ class Login(Endpoint):
 
     async def post(self, request: Request) -> Response:
         asked = await sent(request, Credentials)
-        entry = await carried_out(house_of(request).accounts.log_in(asked.name, asked.password))
+        house = house_of(request)
+        entry = await carried_out(
+            house.accounts.log_in(asked.name, asked.password, address(request), note_of(request))
+        )
+        public = house.settings.public_url or ""
         response = _entered(entry, 200)
         response.set_cookie(
             COOKIE,
@@ -83,7 +107,7 @@ class Login(Endpoint):
             max_age=COOKIE_SECONDS,
             httponly=True,
             samesite="lax",
-            secure=request.url.scheme == "https",
+            secure=request.url.scheme == "https" or public.startswith("https:"),
         )
         return response
 
@@ -92,9 +116,9 @@ class Logout(Endpoint):
     """`/v1/logout`"""
 
     async def post(self, request: Request) -> Response:
-        token = await bearer(request, "read")
+        token = await bearer(request, None)
         await sent_or(request, Nothing, Nothing())
-        await carried_out(house_of(request).accounts.log_out(token.id))
+        await carried_out(house_of(request).accounts.revoke(token.player, token.id))
         response = Response(status_code=204, headers=PRIVATE)
         response.delete_cookie(COOKIE, httponly=True, samesite="lax")
         return response
@@ -107,6 +131,69 @@ class Me(Endpoint):
         return reply((await bearer(request, "read")).player)
 
 
+class MeBot(Endpoint):
+    """`/v1/me/bot`"""
+
+    async def post(self, request: Request) -> Response:
+        who = await player(request, "account")
+        await sent_or(request, Nothing, Nothing())
+        return reply(await carried_out(house_of(request).accounts.become_bot(who)))
+
+
+def _token_view(token: Listed, current: str) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "label": token.label,
+        "scopes": sorted(token.scopes),
+        "created_at": instant(token.created_at),
+        "expires": instant_or_none(token.expires),
+        "current": token.id == current,
+    }
+
+
+class Tokens(Endpoint):
+    """`/v1/tokens`: a player's own, the newest first."""
+
+    async def get(self, request: Request) -> Response:
+        own = await bearer(request, "account")
+        scope = f"tokens {own.player.id}"
+        before = cursor_at(request, scope)
+        if before is not None and not is_id(before):
+            raise Malformed("cursor is not one of ours")
+        limit = page_limit(request)
+        found = await house_of(request).accounts.tokens_of(own.player, before, limit + 1)
+        items = [_token_view(token, own.id) for token in found[:limit]]
+        more = len(found) > limit
+        following = cursor_text(scope, found[limit - 1].id) if more else None
+        return reply({"items": items, "next": following})
+
+    async def post(self, request: Request) -> Response:
+        house = house_of(request)
+        own = await bearer(request, "account", TOKENS)
+        asked = await sent(request, NewToken)
+        expires = None
+        if asked.expires is not None:
+            expires = (asked.expires - _EPOCH) // timedelta(milliseconds=1)
+            if not 0 < expires - house.now() <= MAX_TOKEN_MS:
+                raise Malformed("expires must be to come, and within ten years")
+        made = await carried_out(
+            house.accounts.make_token(own, frozenset(asked.scopes), asked.label, expires)
+        )
+        view = _token_view(made.token, own.id)
+        return reply({**view, "token": made.secret}, 201)
+
+
+class OneToken(Endpoint):
+    """`/v1/tokens/{id}`"""
+
+    async def delete(self, request: Request) -> Response:
+        own = await bearer(request, "account")
+        token_id = path_id(request)
+        if not await carried_out(house_of(request).accounts.revoke(own.player, token_id)):
+            raise NotFound
+        return Response(status_code=204, headers=PRIVATE)
+
+
 routes = [
     Route("/guests", Guests),
     Route("/players", Players),
@@ -114,4 +201,7 @@ routes = [
     Route("/login", Login),
     Route("/logout", Logout),
     Route("/me", Me),
+    Route("/me/bot", MeBot),
+    Route("/tokens", Tokens),
+    Route("/tokens/{id}", OneToken),
 ]

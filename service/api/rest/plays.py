@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from service.accounts.limits import PLAYS
 from service.api.errors import Malformed
 from service.api.house import House, house_of
 from service.api.http import (
@@ -45,7 +46,7 @@ class Plays(Endpoint):
 
     async def post(self, request: Request) -> Response:
         house = house_of(request)
-        who = await player(request, "play")
+        who = await player(request, "play", PLAYS)
         body = await body_bytes(request)
         asked = parsed(request, body, NewPlay)
 

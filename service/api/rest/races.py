@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from service.accounts.limits import RACES
 from service.api.house import house_of
 from service.api.http import (
     Endpoint,
@@ -66,7 +67,7 @@ class Races(Endpoint):
 
     async def post(self, request: Request) -> Response:
         house = house_of(request)
-        who = await player(request, "host")
+        who = await player(request, "host", RACES)
         body = await body_bytes(request)
         asked = parsed(request, body, NewRace)
 

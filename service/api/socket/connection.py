@@ -8,6 +8,8 @@ from typing import Any
 from starlette.types import Receive, Send
 from starlette.websockets import WebSocket
 
+from service.storage.players import Token
+
 MAX_FRAMES = 64
 MAX_QUEUED = 256 * 1024
 ROOM = 32
@@ -21,7 +23,10 @@ POLICY, TOO_SLOW, REVOKED, BAD_TOKEN, RESTART = 1008, 4008, 4001, 4003, 1012
 
 
 class Connection:
-    """An `Outlet` over ASGI. `viewer` is whoever the socket has authenticated as."""
+    """An `Outlet` over ASGI.
+
+    `viewer` is whoever the socket has authenticated as, `scopes` what the token is good for.
+    """
 
     __slots__ = (
         "_closing",
@@ -34,6 +39,7 @@ class Connection:
         "_send",
         "_sending",
         "_writer",
+        "scopes",
         "token_id",
         "viewer",
     )
@@ -41,6 +47,7 @@ class Connection:
     def __init__(self, socket: WebSocket) -> None:
         self.viewer: str | None = None
         self.token_id: str | None = None
+        self.scopes: frozenset[str] = frozenset()
         self._receive: Receive = socket._receive
         self._send: Send = socket._send
         self._kick: Callable[[int, str], None] | None = socket.scope.get("extensions", {}).get(KICK)
@@ -51,6 +58,10 @@ class Connection:
         self._last: tuple[int, str] | None = None
         self._drained = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
+
+    def speaks_for(self, token: Token) -> None:
+        """The socket has authenticated."""
+        self.viewer, self.token_id, self.scopes = token.player.id, token.id, token.scopes
 
     @property
     def closing(self) -> bool:

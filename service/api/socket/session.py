@@ -8,7 +8,15 @@ import msgspec
 from starlette.websockets import WebSocket
 
 from service.accounts.accounts import BadToken
-from service.api.errors import BadJson, Malformed, Unauthorized, detail_of, extras, shape_of
+from service.api.errors import (
+    BadJson,
+    Malformed,
+    MissingScope,
+    Unauthorized,
+    detail_of,
+    extras,
+    shape_of,
+)
 from service.api.house import House
 from service.api.http import decoded, token_of
 from service.api.messages import Auth, ClientFrame, MoveFrame, Ping, Unwatch, Watch
@@ -49,7 +57,7 @@ class Session:
             await connection.gone()
             return
         if token is not None:
-            connection.viewer, connection.token_id = token.player.id, token.id
+            connection.speaks_for(token)
         self._ready(None if token is None else token.player)
         if not admit(connection):
             self._too_many()
@@ -99,7 +107,7 @@ class Session:
             self._error(error)
             self._close_for(error)
             return
-        self._connection.viewer, self._connection.token_id = token.player.id, token.id
+        self._connection.speaks_for(token)
         if not admit(self._connection):
             self._too_many()
             return
@@ -125,6 +133,8 @@ class Session:
         try:
             if viewer is None:
                 raise Unauthorized
+            if "play" not in self._connection.scopes:
+                raise MissingScope("play")
             answer = await self._house.plays.move(
                 viewer, frame.play, frame.ply, frame.move, frame.id, stamp
             )

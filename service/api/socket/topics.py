@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from service.api.errors import Malformed
+from service.api.errors import Malformed, MissingScope
 from service.api.house import House
 from service.api.socket.connection import Connection
 from service.feed.cursor import Cursor
@@ -34,7 +34,8 @@ class Topics:
     async def watch(self, topic: str, since: int | None) -> None:
         """Answer `watching`, then events from `since` on or a snapshot, then what comes.
 
-        Raises with the topic attached: `Malformed`, `NotFound`, `NotVisible`, `Unavailable`.
+        Raises with the topic attached: `Malformed`, `MissingScope`, `NotFound`, `NotVisible`,
+        `Unavailable`.
         """
         try:
             await self._watch(topic, since)
@@ -44,6 +45,8 @@ class Topics:
             raise
 
     async def _watch(self, topic: str, since: int | None) -> None:
+        if self._connection.viewer is not None and "read" not in self._connection.scopes:
+            raise MissingScope("read")
         kind, _, key = topic.partition(":")
         if kind not in ("play", "race"):
             raise Malformed("a topic is play:ID, race:ID, lobby or me")
