@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from service.accounts.limits import RACES
 from service.api.house import house_of
 from service.api.http import Endpoint, body_bytes, once, parsed, path_id, player, reply, sent_or
 from service.api.messages import NewRace, Nothing, Quick
@@ -37,7 +38,7 @@ class Rematch(Endpoint):
 
     async def post(self, request: Request) -> Response:
         lobbies, race_id = house_of(request).lobbies, path_id(request)
-        who = await player(request, "host")
+        who = await player(request, "host", RACES)
         body, _ = await sent_or(request, Nothing, Nothing())
         return await _entered(request, who, body, lambda slip: lobbies.rematch(race_id, who, slip))
 
@@ -47,7 +48,7 @@ class QuickRace(Endpoint):
 
     async def post(self, request: Request) -> Response:
         lobbies = house_of(request).lobbies
-        who = await player(request, "host")
+        who = await player(request, "host", RACES)
         body = await body_bytes(request)
         asked = parsed(request, body, Quick)
         # What anybody gets who makes a race and says nothing more about it.
