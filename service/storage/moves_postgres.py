@@ -114,7 +114,7 @@ class PostgresMoves:
                     await self._connection.prepare(_INSERT),
                     await self._connection.prepare(_INSERT_WITH_ENDS),
                 )
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except (asyncpg.PostgresError, *_BROKEN) as error:
                 await self._drop()
                 raise Unavailable from error
         return self._statements
