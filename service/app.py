@@ -22,20 +22,26 @@ from service.api.errors import Malformed
 from service.api.house import House
 from service.api.http import error_response
 from service.api.middleware import Gate, Watchman
-from service.api.rest import accounts, games, plays, races
+from service.api.rest import accounts, dailies, games, leaderboards, lobbies, plays, races
 from service.api.socket.endpoint import Sockets
+from service.feed.boards import Leaderboards
 from service.feed.hub import Hub
 from service.feed.reader import Reader
+from service.live.boards import RedisBoards
 from service.live.buckets import Buckets, MemoryBuckets, RedisBuckets
 from service.live.bus import Bus, LocalBus
 from service.live.redis_bus import RedisBus
 from service.logs import fault
 from service.metrics import FAULTS, SOCKETS
+from service.referee.board_keeper import BoardKeeper
 from service.referee.clock import RefereeClock
+from service.referee.lobbies import Lobbies
+from service.referee.open_races import OpenRaces
 from service.referee.plays import Plays
 from service.referee.races import Races
 from service.settings import Settings
 from service.storage import receipts
+from service.storage.boards import Board
 from service.storage.database import Database, Unavailable, database_url
 from service.storage.journal import Journal
 from service.storage.migrate import migrate
@@ -82,8 +88,27 @@ class Process:
             settings.countdown_ms,
             self._race_due,
         )
-        self.clock = RefereeClock(self.database, self.races.settle, self._clock_failed)
-        self.reader = Reader(self.database, self.journal, play_shelf, race_shelf)
+        self.open_races = OpenRaces(
+            self.database, self.journal, play_shelf, race_shelf, self.races, self.bus
+        )
+        self.clock = RefereeClock(
+            self.database,
+            self.races.settle,
+            self.plays.time_out,
+            self.open_races.make_dailies,
+            self._clock_failed,
+        )
+        self.redis_boards: RedisBoards | None = None
+        self.keeper: BoardKeeper | None = None
+        if settings.redis_url is not None:
+            self.redis_boards = RedisBoards(settings.redis_url, settings.redis_prefix)
+            self.keeper = BoardKeeper(
+                self.database, self.redis_boards, functools.partial(failed, "boards")
+            )
+        leaderboards = Leaderboards(
+            self.database, self.redis_boards, self.keeper.missing if self.keeper else _ignore
+        )
+        self.reader = Reader(self.database, self.journal, play_shelf, race_shelf, leaderboards)
         self.hub = Hub(self.database, self.journal, self.reader, self.bus)
         self.house = House(
             settings,
@@ -93,8 +118,11 @@ class Process:
             Accounts(self.database, self.bus, limits),
             self.plays,
             self.races,
+            Lobbies(self.database, race_shelf, self.races, self.bus),
             self.reader,
             self.hub,
+            self.open_races,
+            leaderboards,
         )
         self.sockets = Sockets(self.house, functools.partial(failed, "socket"))
         SOCKETS.set_function(lambda: len(self.sockets))
@@ -102,6 +130,8 @@ class Process:
 
     def _play_ended(self, race_id: str) -> None:
         self.clock.soon(race_id)
+        if self.keeper is not None:
+            self.keeper.soon()
 
     def _race_due(self, race_id: str, when: int) -> None:
         self.clock.at(race_id, when)
@@ -118,6 +148,8 @@ class Process:
         await self.bus.listen(REVOKED_TOPIC, lambda wake: self.sockets.revoke([wake.data.decode()]))
         await self.hub.start()
         await self.clock.start()
+        if self.keeper is not None:
+            await self.keeper.start()
         self._tasks = [
             asyncio.create_task(self.database.clock.keep(functools.partial(failed, "time"))),
             asyncio.create_task(self._recheck()),
@@ -136,9 +168,13 @@ class Process:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.clock.stop()
         await self.hub.stop()
+        if self.keeper is not None:
+            await self.keeper.stop()
         await self.journal.stop()
         await self.bus.stop()
         await self.buckets.stop()
+        if self.redis_boards is not None:
+            await self.redis_boards.stop()
         await self.database.stop()
 
     async def _recheck(self) -> None:
@@ -156,6 +192,10 @@ class Process:
             except Exception as error:
                 failed("tidy", error)
             await asyncio.sleep(TIDY_SECONDS)
+
+
+def _ignore(_name: str, _board: Board) -> None:
+    """Without Redis nothing is missing from it."""
 
 
 def failed(where: str, error: Exception) -> None:
@@ -189,7 +229,15 @@ def create_app(settings: Settings) -> Starlette:
     async def socket(websocket: WebSocket) -> None:
         await process.sockets.serve(websocket)
 
-    rest: list[Route] = [*accounts.routes, *games.routes, *plays.routes, *races.routes]
+    rest: list[Route] = [
+        *accounts.routes,
+        *dailies.routes,
+        *games.routes,
+        *leaderboards.routes,
+        *plays.routes,
+        *races.routes,
+        *lobbies.routes,
+    ]
     app = Starlette(
         routes=[
             *ops.routes,

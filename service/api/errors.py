@@ -20,6 +20,7 @@ from service.contest.race import (
     NotEntrant,
     NotHost,
     RaceFull,
+    RaceNotOpen,
     RaceOver,
     RaceStarted,
     WrongKind,
@@ -28,6 +29,7 @@ from service.feed.reader import NotVisible, RaceNotEnded
 from service.referee.plays import IdReused, NotYourPlay, PlyConflict, TooFast
 from service.rules import IllegalMove, UnknownGame
 from service.rules.deal import BadSeed
+from service.storage.boards import NotOnBoard
 from service.storage.database import OutcomeUnknown, Unavailable
 from service.storage.players import NameTaken
 from service.storage.receipts import KeyBusy, KeyReused, LeaseLost
@@ -107,10 +109,12 @@ SHAPES: dict[type[Exception], Shape] = {
     RaceNotEnded: Shape(409, "race-not-ended", "This is told when the race has ended."),
     RaceFull: Shape(409, "race-full", "All places are taken."),
     RaceStarted: Shape(409, "race-started", "The lobby is closed."),
+    RaceNotOpen: Shape(409, "race-not-open", "The race has not opened yet."),
     RaceOver: Shape(409, "race-over", "The race is over."),
     NotHost: Shape(403, "not-host", "Only the host may do this."),
     NotEntrant: Shape(409, "not-entrant", "Only an entrant may do this."),
     WrongKind: Shape(409, "wrong-kind", "Races of this kind do not take this."),
+    NotOnBoard: Shape(404, "not-on-board", "The player has no row on this board."),
     KeyReused: Shape(422, "key-reused", "The Idempotency-Key was used with another body."),
     KeyBusy: Shape(409, "key-busy", "A request with this Idempotency-Key is still running."),
     LeaseLost: Shape(409, "key-busy", "Another request has taken this Idempotency-Key over."),

@@ -6,9 +6,12 @@ from starlette.requests import HTTPConnection
 
 from service.accounts.accounts import Accounts
 from service.accounts.limits import Limits
+from service.feed.boards import Leaderboards
 from service.feed.hub import Hub
 from service.feed.reader import Reader
 from service.live.bus import Bus
+from service.referee.lobbies import Lobbies
+from service.referee.open_races import OpenRaces
 from service.referee.plays import Plays
 from service.referee.races import Races
 from service.settings import Settings
@@ -25,8 +28,11 @@ class House(NamedTuple):
     accounts: Accounts
     plays: Plays
     races: Races
+    lobbies: Lobbies
     reader: Reader
     hub: Hub
+    open_races: OpenRaces
+    leaderboards: Leaderboards
 
     def now(self) -> int:
         """Server time, epoch milliseconds."""

@@ -74,16 +74,25 @@ class NewMove(Request, frozen=True):
 
 
 class NewRace(Request, frozen=True):
-    """A race. Durations are milliseconds."""
+    """A race. Durations are milliseconds; `opens_at` and `closes_at` are for open races only."""
 
     game: GameName
-    kind: Literal["live"]
+    kind: Literal["live", "open"]
     name: RaceName | None = None
-    capacity: Annotated[int, Meta(ge=1, le=1_000)] = 8
+    capacity: Annotated[int, Meta(ge=1, le=1_000)] | None = None
     time_limit_ms: Annotated[int, Meta(ge=1_000, le=86_400_000)] = 900_000
-    ranking: Ranking = "time"
-    rated: bool = True
+    ranking: Ranking | None = None
+    rated: bool | None = None
     listed: bool = True
+    deals: Literal["winnable", "any"] = "winnable"
+    opens_at: Instant | None = None
+    closes_at: Instant | None = None
+
+
+class Quick(Request, frozen=True):
+    """A race against whoever else wants one now."""
+
+    game: GameName
 
 
 class Ready(Request, frozen=True):

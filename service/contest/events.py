@@ -1,6 +1,7 @@
 """The events of a race's log, as stored. Instants are epoch milliseconds.
 
-A closed union: a new event is a new struct here, and every reader ignores what it does not know.
+A closed union: a new event is a new struct here. What a later release has written is `Unknown` to
+an old process that still runs, and changes nothing for it.
 """
 
 import msgspec
@@ -68,8 +69,13 @@ class RaceEnded(msgspec.Struct, frozen=True, tag_field="type", tag="race-ended")
     seed: str
 
 
+class Unknown(msgspec.Struct, frozen=True, tag_field="type", tag="unknown"):
+    """An event of a later release."""
+
+
 Event = (
-    Created
+    Unknown
+    | Created
     | EntrantJoined
     | EntrantLeft
     | EntrantReady

@@ -49,6 +49,7 @@ class _Proof(msgspec.Struct):
     plays: list[_Play]
     standings: list[Standing]
     next: str | None = None
+    daily: str | None = None
     ranking_version: int = RANKING_VERSION
 
 
@@ -93,7 +94,7 @@ def verify(text: bytes) -> Checked:
         if late:
             raise BadProof(f"the log of {claimed.player.name}: ply {late[0].ply} came too late")
         results.append(result_of(play))
-    alone = 100.0 if proof.kind == "daily" else None
+    alone = 100.0 if proof.daily is not None else None
     if list(standings(results, proof.ranking, alone=alone)) != proof.standings:
         raise BadProof("the standings do not follow from the logs")
     return Checked(proof.game, len(proof.plays), sum(len(play.log) for play in proof.plays))

@@ -349,6 +349,8 @@ class Race(NamedTuple):
             raise ValueError(f"version {logged.v} does not follow {self.v}")
         race = self._replace(v=logged.v, at=logged.at)
         match logged.event:
+            case e.Unknown():
+                return race
             case e.Created():
                 state: State = "lobby" if self.header.kind == "live" else "scheduled"
                 host = self.header.creator.id if self.header.creator is not None else None

@@ -1,5 +1,7 @@
 """The frames that the server sends, as JSON text; encoded once for all who get the same."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from service.contest.events import (
@@ -15,9 +17,11 @@ from service.contest.events import (
     Opened,
     RaceEnded,
     Started,
+    Unknown,
 )
 from service.contest.play import Delta, begin
 from service.contest.race import Race
+from service.contest.ranking import Standing
 from service.contest.sight import sight_of_play
 from service.feed.views import instant, play_view
 from service.storage.deals import Deal
@@ -49,13 +53,18 @@ def delta_data(delta: Delta) -> bytes:
     return b'{"type":"%b",%b' % (kind, _encode(delta)[1:])
 
 
-def race_data(race: Race, logged: Logged) -> bytes:
-    """The data of a race's event for everybody; `race` is the race just after it."""
-    return _encode(_shared(race, logged) | {"at": instant(logged.at)})
+def race_data(race: Race, logged: Logged, rows: Sequence[Standing]) -> bytes:
+    """The data of a race's event for everybody; `race` is the race just after it.
+
+    `rows`: the final standings, for the event that tells them.
+    """
+    return _encode(_shared(race, logged, rows) | {"at": instant(logged.at)})
 
 
-def _shared(race: Race, logged: Logged) -> dict[str, object]:
+def _shared(race: Race, logged: Logged, rows: Sequence[Standing]) -> dict[str, object]:
     match logged.event:
+        case Unknown():
+            return {"type": "unknown"}
         case Created():
             return {"type": "created"}
         case EntrantJoined(player):
@@ -77,20 +86,22 @@ def _shared(race: Race, logged: Logged) -> dict[str, object]:
         case EntrantEnded():
             return msgspec.to_builtins(logged.event)  # type: ignore[no-any-return]
         case RaceEnded(total=total, seed=seed):
-            standings = race.standings()[:SHOWN_STANDINGS]
-            return {"type": "race-ended", "standings": standings, "total": total, "seed": seed}
+            first = rows[:SHOWN_STANDINGS]
+            return {"type": "race-ended", "standings": first, "total": total, "seed": seed}
 
 
-def personal_data(race: Race, logged: Logged, viewer: str, deal: Deal) -> bytes | None:
+def personal_data(
+    race: Race, logged: Logged, rows: Sequence[Standing], viewer: str, deal: Deal
+) -> bytes | None:
     """The data of an event for one entrant where it differs from everybody's, else None.
 
     `deal` is for the entrant's own play; its seed is not part of what is returned.
     """
-    entrant = race.entrants.get(viewer)
-    if entrant is None or entrant.play is None:
-        return None
     match logged.event:
         case Started(starts_at=starts_at):
+            entrant = race.entrants.get(viewer)
+            if entrant is None or entrant.play is None:
+                return None
             header = header_of(
                 entrant.play,
                 deal,
@@ -103,20 +114,13 @@ def personal_data(race: Race, logged: Logged, viewer: str, deal: Deal) -> bytes 
             )
             sight = sight_of_play(header, over=False, race_state="running", viewer=viewer)
             view = play_view(begin(header), sight, "running", starts_at)
-            return _encode(_shared(race, logged) | {"at": instant(logged.at), "play": view})
-        case RaceEnded(total=total, seed=told):
-            rows = race.standings()
-            own = next((row for row in rows if row.player.id == viewer), None)
-            if own is None or own in rows[:SHOWN_STANDINGS]:
+            own = _shared(race, logged, rows) | {"at": instant(logged.at), "play": view}
+        case RaceEnded():
+            mine = next((row for row in rows[SHOWN_STANDINGS:] if row.player.id == viewer), None)
+            if mine is None:
                 return None
-            return _encode(
-                {
-                    "type": "race-ended",
-                    "standings": (*rows[:SHOWN_STANDINGS], own),
-                    "total": total,
-                    "seed": told,
-                    "at": instant(logged.at),
-                }
-            )
+            own = _shared(race, logged, rows) | {"at": instant(logged.at)}
+            own["standings"] = (*rows[:SHOWN_STANDINGS], mine)
         case _:
             return None
+    return _encode(own)

@@ -1,14 +1,15 @@
 """Snapshots of plays and races for a viewer, always with the tail of the log just loaded."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from service.contest.events import Logged
 from service.contest.play import Delta, Entry, Play, begin, replay
-from service.contest.race import Entrant, Race
-from service.contest.ranking import Result, Standing, result_of
+from service.contest.race import Entrant, Race, RaceNotEnded
+from service.contest.ranking import Result, Standing, result_of, standings
 from service.contest.sight import Sight, sight_of_play
+from service.feed.boards import BoardPage, Leaderboards
 from service.feed.frames import race_data
 from service.feed.views import (
     EntrantView,
@@ -19,12 +20,12 @@ from service.feed.views import (
     Proof,
     ProofPlay,
     RaceView,
-    StandingsView,
     instant,
     play_view,
     race_view,
 )
 from service.storage import plays, races
+from service.storage.boards import Ask, NotOnBoard, window
 from service.storage.database import Database
 from service.storage.deals import Deal
 from service.storage.journal import Journal
@@ -37,20 +38,22 @@ class NotVisible(Exception):
     """The viewer may not see this board, log or topic."""
 
 
-class RaceNotEnded(Exception):
-    """What was asked for is told only when the race is over."""
-
-
 class Reader:
     """Everything that is told of plays and races, to whoever may see it."""
 
     def __init__(
-        self, database: Database, journal: Journal, play_shelf: PlayShelf, race_shelf: RaceShelf
+        self,
+        database: Database,
+        journal: Journal,
+        play_shelf: PlayShelf,
+        race_shelf: RaceShelf,
+        leaderboards: Leaderboards,
     ) -> None:
         self._database = database
         self._journal = journal
         self._plays = play_shelf
         self._races = race_shelf
+        self._leaderboards = leaderboards
 
     # Plays
 
@@ -115,6 +118,16 @@ class Reader:
             deal = await races.deal_of(connection, race_id)
         return Race(header), await self._journal.events(race_id), deal
 
+    async def final_standings(self, race: Race) -> tuple[Standing, ...]:
+        """Everybody's standings once a race has ended, before that nothing."""
+        if race.state != "ended":
+            return ()
+        if race.header.kind == "live":
+            return race.standings()
+        async with self._database.read() as connection:
+            results = await plays.results(connection, race.header.id)
+        return standings(results, race.header.ranking, alone=race.header.alone)
+
     async def race_events(
         self, race_id: str, after: int, limit: int
     ) -> tuple[list[dict[str, object]], int | None]:
@@ -127,7 +140,8 @@ class Reader:
         for logged in log:
             race = race.after(logged)
             if race.v > after:
-                items.append({"v": race.v, "data": msgspec.Raw(race_data(race, logged))})
+                data = race_data(race, logged, await self.final_standings(race))
+                items.append({"v": race.v, "data": msgspec.Raw(data)})
                 if len(items) > limit:
                     return items[:limit], race.v - 1
         return items, None
@@ -138,13 +152,48 @@ class Reader:
 
     async def view_of(self, race: Race, viewer: str | None) -> RaceView:
         """The REST object of a race at the version that is given."""
+        if race.header.kind == "open":
+            return await self._open_view(race, viewer)
         shown = list(race.entrants.values())[:SHOWN_ENTRANTS]
         me = race.entrants.get(viewer) if viewer is not None else None
+        rematch = None
+        if race.state == "ended" and race.header.kind == "live":
+            async with self._database.read() as connection:
+                rematch = await races.rematch_of(connection, race.header.id)
         return race_view(
             race,
             await self.entrant_views(race, shown),
             None if me is None else MeView(me.ready, me.play),
+            rematch,
         )
+
+    async def _open_view(self, race: Race, viewer: str | None) -> RaceView:
+        race_id = race.header.id
+        async with self._database.read() as connection:
+            total, _going = await plays.counts(connection, race_id)
+            mine = viewer and await plays.of_player_in(connection, race_id, viewer)
+        entrants = await self.open_entrants(race, 0, SHOWN_ENTRANTS)
+        return race_view(
+            race._replace(total=total), entrants, MeView(True, mine) if mine else None, None
+        )
+
+    async def open_entrants(self, race: Race, start: int, limit: int) -> tuple[EntrantView, ...]:
+        """Entrants of an open race, in the order in which they began."""
+        async with self._database.read() as connection:
+            rows = await plays.page_of_race(connection, race.header.id, start, limit)
+        heads = await self._journal.last_entries(row.header.id for row in rows)
+        views = []
+        for row in rows:
+            ply, score = heads.get(row.header.id, (0, 0))
+            views.append(EntrantView(row.header.player, True, row.status, score, ply))
+        return tuple(views)
+
+    async def count_entrants(self, race: Race) -> int:
+        """How many entrants a race has."""
+        if race.header.kind == "live":
+            return race.total
+        async with self._database.read() as connection:
+            return (await plays.counts(connection, race.header.id))[0]
 
     def still_view(self, race: Race, viewer: str) -> RaceView:
         """The REST object of a race in which nobody has begun to play."""
@@ -194,7 +243,14 @@ class Reader:
             found[entrant.player.id] = Progress(score, ply, status)
         return found
 
-    async def results(self, race: Race) -> list[Result]:
+    async def standings(self, race: Race, ask: Ask) -> BoardPage:
+        """A page of a race's standings as they are now. Raises `NotOnBoard`."""
+        if race.header.kind == "open":
+            return await self._leaderboards.race(race.header, race.state == "ended", ask)
+        rows = standings(await self._results(race), race.header.ranking)
+        return page_of(rows, ask, instant(self._database.clock.now()))
+
+    async def _results(self, race: Race) -> list[Result]:
         """How the plays of a race stand: those going on at their present score."""
         results = race.results()
         if race.state != "running":
@@ -239,8 +295,9 @@ class Reader:
             ranking=header.ranking,
             time_limit_ms=header.time_limit_ms,
             plays=tuple(logs),
-            standings=race.standings() if after == 0 else (),
+            standings=await self.final_standings(race) if after == 0 else (),
             next=str(after + limit) if after + limit < len(rows) else None,
+            daily=header.daily,
         )
 
 
@@ -248,14 +305,28 @@ def _entry_view(entry: Entry) -> LogEntryView:
     return LogEntryView(entry.ply, entry.move, entry.at_ms)
 
 
-def around(
-    rows: tuple[Standing, ...], start: int, limit: int, viewer: str | None, now: int
-) -> StandingsView:
-    """A page of standings from a place in them on, with the viewer's own row."""
-    me = next((row for row in rows if row.player.id == viewer), None) if viewer else None
-    page = rows[start : start + limit]
-    more = start + limit < len(rows)
-    return StandingsView(page, str(start + limit) if more else None, len(rows), instant(now), me)
+def page_of(rows: Sequence[Standing], ask: Ask, as_of: str) -> BoardPage:
+    """A page of standings that are all at hand. Raises `NotOnBoard`.
+
+    Its `next` is the place of the last row, not its merit: the rows of a live race are few.
+    """
+    if ask.kind is not None:
+        rows = [row for row in rows if row.player.kind == ask.kind]
+    places = {row.player.id: at for at, row in enumerate(rows)}
+    start = 0
+    if ask.around is not None:
+        if ask.around not in places:
+            raise NotOnBoard
+        start = window(places[ask.around], len(rows), ask.limit)
+    elif ask.after is not None:
+        start = ask.after[0] + 1
+    page = tuple(rows[start : start + ask.limit])
+    last = start + len(page) - 1
+    more = last + 1 < len(rows)
+    me = rows[places[ask.me]] if ask.me in places else None
+    return BoardPage(
+        page, (last, page[-1].player.id) if more and page else None, len(rows), as_of, me
+    )
 
 
-__all__ = ["NotFound", "NotVisible", "RaceNotEnded", "Reader", "around"]
+__all__ = ["NotFound", "NotVisible", "RaceNotEnded", "Reader"]

@@ -221,16 +221,7 @@ class Proof(msgspec.Struct, frozen=True):
     plays: tuple[ProofPlay, ...]
     standings: tuple[Standing, ...]
     next: str | None
-
-
-class StandingsView(msgspec.Struct, frozen=True):
-    """A page of standings; `me` is the viewer's own row, wherever it stands."""
-
-    items: tuple[Standing, ...]
-    next: str | None
-    total: int
-    as_of: str
-    me: Standing | None
+    daily: str | None = None
 
 
 class Progress(msgspec.Struct, frozen=True):

@@ -6,9 +6,10 @@ and what a killed process left behind; what this process schedules itself it nee
 
 import asyncio
 import heapq
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 
-from service.storage import races
+from service.contest.play import TIMEOUT_GRACE_MS
+from service.storage import plays, races
 from service.storage.database import Database
 
 SWEEP_MS = 1_000
@@ -24,10 +25,14 @@ class RefereeClock:
         self,
         database: Database,
         settle: Callable[[str], Awaitable[None]],
+        time_out: Callable[[str], Awaitable[None]],
+        make_dailies: Callable[[int], Awaitable[None]],
         on_error: Callable[[str, Exception], None],
     ) -> None:
         self._database = database
         self._settle = settle
+        self._time_out = time_out
+        self._make_dailies = make_dailies
         self._on_error = on_error
         self._due: list[tuple[int, str]] = []
         self._known: dict[str, int] = {}
@@ -84,16 +89,23 @@ class RefereeClock:
 
     async def _sweep(self, now: int) -> None:
         try:
+            await self._make_dailies(now)
             async with self._database.read() as connection:
                 owed = await races.owed(connection, now + AHEAD_MS)
+                overdue = await plays.overdue(connection, now - TIMEOUT_GRACE_MS)
         except Exception as error:
             self._on_error("", error)
             return
         for race_id, when in owed:
             self.at(race_id, when)
+        for play_id in overdue:
+            self._begin(self._end(play_id))
 
     def _spawn(self, race_id: str) -> None:
-        task = asyncio.create_task(self._carry_out(race_id))
+        self._begin(self._carry_out(race_id))
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -104,3 +116,11 @@ class RefereeClock:
             except Exception as error:
                 self._on_error(race_id, error)
                 self.at(race_id, self._database.clock.now() + RETRY_MS)
+
+    async def _end(self, play_id: str) -> None:
+        """Time out one play of an open race; a failure is met again by the next sweep."""
+        async with self._slots:
+            try:
+                await self._time_out(play_id)
+            except Exception as error:
+                self._on_error(play_id, error)

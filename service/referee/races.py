@@ -2,17 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from service.contest import events as e
-from service.contest.play import Ranking
+from service.contest.play import TIMEOUT_GRACE_MS, Ranking
 from service.contest.player import Player
-from service.contest.race import Due, Ended, Race, RaceHeader, fold
-from service.live.bus import Bus, Wake
+from service.contest.race import NOTHING, Due, Ended, Race, RaceHeader, fold
+from service.live.bus import Bus
+from service.referee.blocks import block
+from service.referee.closing import close
+from service.referee.news import tell
 from service.referee.plays import Plays
 from service.rules import RULES_VERSION, game_named
-from service.storage import deals, plays, races
-from service.storage.database import Connection, Database, Unavailable
+from service.storage import deals, exposures, plays, races, seats
+from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
 from service.storage.deals import Deal
 from service.storage.ids import new_id
 from service.storage.journal import Conflict, Journal
@@ -62,12 +65,20 @@ class Races:
         rated: bool,
         listed: bool,
         slip: Slip | None = None,
+        parent: str | None = None,
+        unless: Callable[[Connection], Awaitable[None]] | None = None,
     ) -> Race:
-        """A lobby with its maker as host and first entrant. Raises `UnknownGame`."""
+        """A lobby with its maker as host and first entrant.
+
+        `unless` comes first in the same transaction; when it raises, nothing is made. Raises
+        `UnknownGame`, and `HasRematch` with a `parent` that has one.
+        """
         rules = game_named(game)
         now = self._database.clock.now()
 
         async def work(connection: Connection) -> Race:
+            if unless is not None:
+                await unless(connection)
             deal = await deals.ensure(self._database, connection, rules.name, deals.fresh_seed())
             header = RaceHeader(
                 id=new_id(now),
@@ -85,17 +96,19 @@ class Races:
                 rated=rated,
                 listed=listed,
                 created_at=now,
+                parent=parent,
             )
-            block = _block(Race(header), (e.Created(), e.EntrantJoined(maker)), now)
-            race = fold(Race(header), block)
+            log = block(Race(header), (e.Created(), e.EntrantJoined(maker)), now)
+            race = fold(Race(header), log)
             await races.create(connection, header, deal.id, race)
-            await self._journal.append_events(connection, header.id, block)
+            await self._journal.append_events(connection, header.id, log)
+            await seats.follow(connection, header.id, [logged.event for logged in log])
             if slip is not None:
                 await slip[0].fill(connection, slip[1](race))
             return race
 
         race = await self._database.transact(work)
-        self._announce(self._shelf.take(race, ()))
+        self.announce(self._shelf.take(race, ()))
         return race
 
     async def join(self, race_id: str, player: Player, slip: Slip | None = None) -> Race:
@@ -144,25 +157,44 @@ class Races:
         deal = await self._deal(race_id)
         while True:
             race = await self._shelf.at_head(race_id)
-            endings: dict[str, Ended | None] = {}
-            if race.state == "running":
-                async with self._database.read() as connection:
-                    endings = await plays.endings(connection, race_id)
             now = self._database.clock.now()
-            due = race.due(endings, now, deal.seed, _ids(now))
-            if due == Due((), ()):
-                self._remember(race)
+            if race.state == "running" and race.header.kind == "open":
+                due = await self._due_open(race, now, deal.seed)
+            else:
+                endings: dict[str, Ended | None] = {}
+                if race.state == "running":
+                    async with self._database.read() as connection:
+                        endings = await plays.endings(connection, race_id)
+                due = race.due(endings, now, deal.seed, _ids(now))
+            if due == NOTHING:
+                if race.header.kind == "live":
+                    self._remember(race)
                 return
             if due.timeouts:
                 await asyncio.gather(*(self._plays.time_out(play) for play in due.timeouts))
             if due.events:
                 try:
                     await self._append(race, due.events, now, deal)
-                except Conflict:
+                except (Conflict, OutcomeUnknown):
                     await asyncio.sleep(random.uniform(0, 0.02))
 
+    async def _due_open(self, race: Race, now: int, seed: str) -> Due:
+        """What is owed in a running open race; past its closing it waits for the last play."""
+        race_id = race.header.id
+        if race.next_due is not None and now < race.next_due:
+            self._remember(race)
+            return NOTHING
+        async with self._database.read() as connection:
+            total, going = await plays.counts(connection, race_id)
+            last = await plays.last_deadline(connection, race_id)
+        if last is not None:
+            again = max(now, last) + TIMEOUT_GRACE_MS
+            await self._database.transact(lambda own: races.postpone(own, race_id, again))
+            self._on_due(race_id, again)
+        return race.due_open(total, going, now, seed)
+
     async def _command(self, race_id: str, decide: Decide, slip: Slip | None = None) -> Race:
-        """Decide and append, again and again until nobody was faster.
+        """Decide and append, again and again until nobody was faster and the outcome is known.
 
         Commands to one race queue within a process. Raises `Unavailable` after five seconds.
         """
@@ -176,7 +208,7 @@ class Races:
                     events = decide(race, now)
                     try:
                         return await self._append(race, events, now, None, slip)
-                    except Conflict:
+                    except (Conflict, OutcomeUnknown):
                         await asyncio.sleep(random.uniform(0, 0.05))
         except TimeoutError:
             raise Unavailable from None
@@ -196,26 +228,32 @@ class Races:
         """The race after one more block, committed. Raises `Conflict`."""
         if not events and slip is None:
             return race
-        block = _block(race, events, now)
-        after = fold(race, block)
+        log = block(race, events, now)
+        after = fold(race, log)
 
         async def work(connection: Connection) -> None:
-            if block:
-                await self._journal.append_events(connection, race.header.id, block)
+            if after.state == "ended" and race.header.kind == "open":
+                await _nobody_plays(connection, race)
+            if log:
+                await self._journal.append_events(connection, race.header.id, log)
                 await races.follow(connection, after)
+                await seats.follow(connection, race.header.id, events)
             for event in events:
                 if isinstance(event, e.Started) and deal is not None:
                     await _open_plays(connection, after, event, deal)
+                elif isinstance(event, e.RaceEnded):
+                    await close(connection, after, now)
             if slip is not None:
                 await slip[0].fill(connection, slip[1](after))
 
         await self._database.transact(work)
         after = self._shelf.take(after, ())
-        self._announce(after)
+        self.announce(after, events)
         return after
 
-    def _announce(self, race: Race) -> None:
-        self._bus.publish(Wake(f"race:{race.header.id}", race.v))
+    def announce(self, race: Race, events: Sequence[e.Event] = (e.Created(),)) -> None:
+        """Wake whoever watches a race that has just changed, and see to what it will be owed."""
+        tell(self._bus, race, events)
         self._remember(race)
 
     def _remember(self, race: Race) -> None:
@@ -239,14 +277,16 @@ class _Queue:
         self.waiting = 0
 
 
-def _block(race: Race, events: Sequence[e.Event], now: int) -> list[e.Logged]:
-    at = max(race.at, now)
-    return [e.Logged(race.v + n, at, event) for n, event in enumerate(events, 1)]
-
-
 def _ids(now: int) -> Iterator[str]:
     while True:
         yield new_id(now)
+
+
+async def _nobody_plays(connection: Connection, race: Race) -> None:
+    """Hold an open race against entrants while it ends. Raises `Conflict` if somebody plays."""
+    await races.lock(connection, race.header.id, shared=False)
+    if (await plays.counts(connection, race.header.id))[1]:
+        raise Conflict
 
 
 async def _open_plays(connection: Connection, race: Race, started: e.Started, deal: Deal) -> None:
@@ -265,3 +305,4 @@ async def _open_plays(connection: Connection, race: Race, started: e.Started, de
         for player, play_id in started.plays.items()
     ]
     await plays.create(connection, deal.id, headers)
+    await exposures.played(connection, list(started.plays), deal.id, race.at)

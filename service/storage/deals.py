@@ -3,14 +3,14 @@
 import secrets
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.rules import DEAL_VERSION, check_seed, commitment
 from service.storage.database import Database
 from service.storage.ids import new_id
-from service.storage.tables import deals
+from service.storage.tables import deals, plays
 
 SECRET_BYTES = 18  # 144 random bits, 24 characters
 
@@ -44,3 +44,14 @@ async def ensure(database: Database, connection: AsyncConnection, game: str, see
         )
     )
     return Deal(*row.one())
+
+
+async def find_open(connection: AsyncConnection, game: str, seed: str) -> str | None:
+    """The id of a deal that has been practised; nothing is said of any other."""
+    query = select(deals.c.id).where(
+        deals.c.game == game,
+        deals.c.deal_version == DEAL_VERSION,
+        deals.c.seed == seed,
+        exists().where(plays.c.deal_id == deals.c.id, plays.c.race_id.is_(None)),
+    )
+    return (await connection.execute(query)).scalar_one_or_none()

@@ -16,7 +16,7 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.contest.events import Event, Logged
+from service.contest.events import Event, Logged, Unknown
 from service.contest.play import Entry, Play
 from service.contest.ranking import merit_of
 from service.storage.database import Database, OutcomeUnknown, Unavailable
@@ -184,7 +184,7 @@ class Journal:
         else:
             async with self._database.read() as own:
                 rows = (await own.execute(query)).all()
-        return [Logged(row.v, row.at, _decode_event.decode(row.data)) for row in rows]
+        return [Logged(row.v, row.at, _event(row.data)) for row in rows]
 
     async def race_heads(self, race_ids: Iterable[str]) -> Mapping[str, int]:
         """The version of each race's log; races without a log are left out."""
@@ -246,6 +246,13 @@ class Journal:
             for item in group:
                 if not item.done.done():
                     item.done.set_result(item.play_id in logged)
+
+
+def _event(data: str) -> Event:
+    try:
+        return _decode_event.decode(data)
+    except msgspec.ValidationError:
+        return Unknown()  # a later release has written it
 
 
 def _fail(item: Waiting, error: Exception) -> None:

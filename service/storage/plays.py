@@ -1,14 +1,16 @@
 """The headers and derived columns of plays. Their logs are the journal's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Select, case, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.play import Header, Ranking, Status
 from service.contest.player import Player
 from service.contest.race import Ended
+from service.contest.ranking import Result
 from service.storage.deals import Deal
 from service.storage.tables import deals, players, plays, races
 
@@ -55,25 +57,31 @@ def header_of(
 
 async def create(connection: AsyncConnection, deal_id: str, headers: Sequence[Header]) -> None:
     """Store the headers of new plays of one deal."""
-    await connection.execute(
-        insert(plays),
-        [
-            {
-                "id": header.id,
-                "deal_id": deal_id,
-                "game": header.game,
-                "rules_version": header.rules_version,
-                "mode": header.mode,
-                "player_id": header.player.id,
-                "race_id": header.race,
-                "started_at": header.started_at,
-                "deadline_at": header.deadline_at,
-                "ranking": header.ranking,
-                "ranked": header.ranked,
-            }
-            for header in headers
-        ],
-    )
+    await connection.execute(insert(plays), [_values(deal_id, header) for header in headers])
+
+
+async def create_once(connection: AsyncConnection, deal_id: str, header: Header) -> bool:
+    """Store the header of a race play; False when its player has one in that race already."""
+    upsert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    query = upsert(plays).values(_values(deal_id, header))
+    query = query.on_conflict_do_nothing(index_elements=["race_id", "player_id"])
+    return (await connection.execute(query)).rowcount == 1
+
+
+def _values(deal_id: str, header: Header) -> dict[str, object]:
+    return {
+        "id": header.id,
+        "deal_id": deal_id,
+        "game": header.game,
+        "rules_version": header.rules_version,
+        "mode": header.mode,
+        "player_id": header.player.id,
+        "race_id": header.race,
+        "started_at": header.started_at,
+        "deadline_at": header.deadline_at,
+        "ranking": header.ranking,
+        "ranked": header.ranked,
+    }
 
 
 _HEADER = (
@@ -173,6 +181,20 @@ async def page_of_player(
     return [_row(row) for row in await connection.execute(query)]
 
 
+async def racing(connection: AsyncConnection, player_ids: Collection[str]) -> list[Row]:
+    """The running race plays of players, the latest first."""
+    query = (
+        _rows()
+        .where(
+            plays.c.player_id.in_(player_ids),
+            plays.c.status == "playing",
+            plays.c.race_id.is_not(None),
+        )
+        .order_by(plays.c.id.desc())
+    )
+    return [_row(row) for row in await connection.execute(query)]
+
+
 async def of_player_in(connection: AsyncConnection, race_id: str, player_id: str) -> str | None:
     """The id of a player's play in a race."""
     query = select(plays.c.id).where(plays.c.race_id == race_id, plays.c.player_id == player_id)
@@ -215,3 +237,26 @@ async def overdue(connection: AsyncConnection, until: int, limit: int = 1_000) -
         .limit(limit)
     )
     return list((await connection.execute(query)).scalars())
+
+
+async def results(connection: AsyncConnection, race_id: str) -> list[Result]:
+    """What the ended plays of a race came to."""
+    query = (
+        select(
+            players.c.id,
+            players.c.name,
+            players.c.kind,
+            plays.c.id,
+            plays.c.status,
+            plays.c.score,
+            plays.c.score_ms,
+            plays.c.score_plies,
+            plays.c.moved,
+        )
+        .join(players, players.c.id == plays.c.player_id)
+        .where(plays.c.race_id == race_id, plays.c.status != "playing")
+    )
+    return [
+        Result(Player(player, name, kind), *rest)
+        for player, name, kind, *rest in await connection.execute(query)
+    ]

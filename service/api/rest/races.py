@@ -1,6 +1,7 @@
 """Races: making, joining, starting, watching, checking."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 from starlette.requests import Request
@@ -8,7 +9,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from service.accounts.limits import RACES
-from service.api.house import house_of
+from service.api.boards import board_page
+from service.api.errors import Malformed
+from service.api.house import House, house_of
 from service.api.http import (
     Endpoint,
     Scope,
@@ -29,13 +32,21 @@ from service.api.http import (
     whole,
 )
 from service.api.messages import NewRace, Nothing, Ready
+from service.contest.play import Play
 from service.contest.player import Player
 from service.contest.race import Race
-from service.contest.ranking import standings
-from service.feed.reader import around
+from service.feed.views import play_view
+from service.referee.open_races import UNLIMITED
 from service.referee.races import Slip
 from service.rules import GAMES
 from service.storage import races as stored
+
+DEFAULT_CAPACITY = 8
+MAX_OPEN_MS = 31 * 86_400_000
+MAX_AHEAD_MS = 366 * 86_400_000
+EARLY_MS = 60_000
+"""How far back `opens_at` may lie: clients' clocks are off, and requests take time."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 STATES = ("lobby", "countdown", "scheduled", "running", "ended", "cancelled")
 
@@ -75,23 +86,64 @@ class Races(Endpoint):
             view = house.reader.still_view(race, who.id)
             return reply(view, 201, {"Location": f"/v1/races/{view.id}"})
 
+        if asked.kind == "live":
+            return await once(
+                request, who, body, lambda slip: _live(house, who, asked, slip), shown
+            )
+        opens_at, closes_at = _span(asked, house.now())
         return await once(
             request,
             who,
             body,
-            lambda slip: house.races.create_live(
+            lambda slip: house.open_races.create(
                 who,
                 asked.game,
                 name=asked.name,
-                capacity=asked.capacity,
+                capacity=asked.capacity or UNLIMITED,
                 time_limit_ms=asked.time_limit_ms,
                 ranking=asked.ranking,
-                rated=asked.rated,
                 listed=asked.listed,
+                opens_at=opens_at,
+                closes_at=closes_at,
                 slip=slip,
             ),
             shown,
         )
+
+
+def _live(house: House, who: Player, asked: NewRace, slip: Slip | None) -> Awaitable[Race]:
+    if asked.opens_at is not None or asked.closes_at is not None:
+        raise Malformed("opens_at and closes_at are for open races")
+    return house.races.create_live(
+        who,
+        asked.game,
+        name=asked.name,
+        capacity=asked.capacity or DEFAULT_CAPACITY,
+        time_limit_ms=asked.time_limit_ms,
+        ranking=asked.ranking or "time",
+        rated=asked.rated is not False,
+        listed=asked.listed,
+        slip=slip,
+    )
+
+
+def _span(asked: NewRace, now: int) -> tuple[int, int]:
+    """When an open race opens and closes (epoch ms). Raises `Malformed`."""
+    if asked.rated:
+        raise Malformed("only live races are rated")
+    if asked.closes_at is None:
+        raise Malformed("an open race needs closes_at")
+    opens_at = now if asked.opens_at is None else _ms(asked.opens_at)
+    closes_at = _ms(asked.closes_at)
+    if not opens_at < closes_at <= opens_at + MAX_OPEN_MS:
+        raise Malformed("closes_at must be after opens_at, by 31 days at most")
+    if not now - EARLY_MS <= opens_at <= now + MAX_AHEAD_MS or closes_at <= now:
+        raise Malformed("opens_at must not be past, nor more than a year ahead")
+    return opens_at, closes_at
+
+
+def _ms(instant: datetime) -> int:
+    return (instant - EPOCH) // timedelta(milliseconds=1)
 
 
 class OneRace(Endpoint):
@@ -129,16 +181,14 @@ class Entrants(Endpoint):
         scope = f"entrants {race.header.id}"
         start = int(cursor_at(request, scope) or "0")
         limit = page_limit(request)
-        page = list(race.entrants.values())[start : start + limit]
-        items = await house.reader.entrant_views(race, page)
-        more = start + limit < race.total
-        return reply(
-            {
-                "items": items,
-                "next": cursor_text(scope, str(start + limit)) if more else None,
-                "total": race.total,
-            }
-        )
+        total = await house.reader.count_entrants(race)
+        if race.header.kind == "open":
+            items = await house.reader.open_entrants(race, start, limit)
+        else:
+            page = list(race.entrants.values())[start : start + limit]
+            items = await house.reader.entrant_views(race, page)
+        following = cursor_text(scope, str(start + limit)) if start + limit < total else None
+        return reply({"items": items, "next": following, "total": total})
 
     async def post(self, request: Request) -> Response:
         races, race_id = house_of(request).races, path_id(request)
@@ -197,22 +247,32 @@ class Standings(Endpoint):
 
     async def get(self, request: Request) -> Response:
         house = house_of(request)
-        who = await viewer(request)
         race = await house.reader.race(path_id(request))
         scope = f"standings {race.header.id}"
-        start = int(cursor_at(request, scope) or "0")
-        limit = page_limit(request)
-        rows = standings(await house.reader.results(race), race.header.ranking)
-        page = around(rows, start, limit, who, house.now())
-        following = None if page.next is None else cursor_text(scope, page.next)
-        return reply(
-            {
-                "items": page.items,
-                "next": following,
-                "total": page.total,
-                "as_of": page.as_of,
-                "me": page.me,
-            }
+        return await board_page(request, scope, lambda ask: house.reader.standings(race, ask))
+
+
+class RacePlays(Endpoint):
+    """`/v1/races/{id}/plays`"""
+
+    async def post(self, request: Request) -> Response:
+        house = house_of(request)
+        stamp = house.now()
+        who = await player(request, "play")
+        body, _ = await sent_or(request, Nothing, Nothing())
+        race_id = path_id(request)
+
+        def shown(entered: tuple[Play, bool]) -> Response:
+            play, new = entered
+            view = play_view(play, "full", "running", house.now())
+            return reply(view, 201 if new else 200, {"Location": f"/v1/plays/{view.id}"})
+
+        return await once(
+            request,
+            who,
+            body,
+            lambda slip: house.open_races.enter(who, race_id, stamp, slip),
+            shown,
         )
 
 
@@ -239,6 +299,7 @@ routes = [
     Route("/races/{id}/start", Start),
     Route("/races/{id}/cancel", Cancel),
     Route("/races/{id}/events", Events),
+    Route("/races/{id}/plays", RacePlays),
     Route("/races/{id}/standings", Standings),
     Route("/races/{id}/proof", ProofOf),
 ]

@@ -8,6 +8,8 @@ from service.api.errors import Malformed, MissingScope
 from service.api.house import House
 from service.api.socket.connection import Connection
 from service.feed.cursor import Cursor
+from service.feed.lobby import Watcher
+from service.feed.me import MyWatcher
 from service.feed.reader import NotVisible
 from service.feed.views import PlayView, RaceView
 from service.storage.ids import is_id
@@ -25,11 +27,12 @@ class Topics:
     def __init__(self, house: House, connection: Connection) -> None:
         self._house = house
         self._connection = connection
-        self._cursors: dict[str, Cursor | None] = {}
+        self._cursors: dict[str, Cursor | Watcher | MyWatcher | None] = {}
 
     def cursor(self, topic: str) -> Cursor | None:
         """The socket's cursor on a topic that it watches."""
-        return self._cursors.get(topic)
+        cursor = self._cursors.get(topic)
+        return cursor if isinstance(cursor, Cursor) else None
 
     async def watch(self, topic: str, since: int | None) -> None:
         """Answer `watching`, then events from `since` on or a snapshot, then what comes.
@@ -48,17 +51,24 @@ class Topics:
         if self._connection.viewer is not None and "read" not in self._connection.scopes:
             raise MissingScope("read")
         kind, _, key = topic.partition(":")
-        if kind not in ("play", "race"):
-            raise Malformed("a topic is play:ID, race:ID, lobby or me")
-        if not is_id(key):
-            raise NotFound
+        if topic not in ("lobby", "me"):
+            if kind not in ("play", "race"):
+                raise Malformed("a topic is play:ID, race:ID, lobby or me")
+            if not is_id(key):
+                raise NotFound
         self.unwatch(topic)
         if len(self._cursors) >= MAX_TOPICS:
             raise Malformed(f"a socket watches {MAX_TOPICS} topics at most")
         if kind == "play":
             await self._watch_play(topic, key, since)
-        else:
+        elif kind == "race":
             await self._watch_race(topic, key, since)
+        else:
+            hub = self._house.hub
+            watched = hub.lobby if kind == "lobby" else hub.me
+            self._cursors[topic] = await watched.watch(
+                self._connection, lambda: self._watching(topic, 0)
+            )
 
     async def _watch_play(self, topic: str, play_id: str, since: int | None) -> None:
         reader, viewer = self._house.reader, self._connection.viewer
