@@ -22,10 +22,11 @@ from service.api.errors import Malformed
 from service.api.house import House
 from service.api.http import error_response
 from service.api.middleware import Gate, Watchman
-from service.api.rest import accounts, dailies, games, leaderboards, lobbies, plays, races
+from service.api.rest import accounts, dailies, games, leaderboards, lobbies, plays, profiles, races
 from service.api.socket.endpoint import Sockets
 from service.feed.boards import Leaderboards
 from service.feed.hub import Hub
+from service.feed.profiles import Profiles
 from service.feed.reader import Reader
 from service.live.boards import RedisBoards
 from service.live.buckets import Buckets, MemoryBuckets, RedisBuckets
@@ -123,6 +124,7 @@ class Process:
             self.hub,
             self.open_races,
             leaderboards,
+            Profiles(self.database),
         )
         self.sockets = Sockets(self.house, functools.partial(failed, "socket"))
         SOCKETS.set_function(lambda: len(self.sockets))
@@ -235,6 +237,7 @@ def create_app(settings: Settings) -> Starlette:
         *games.routes,
         *leaderboards.routes,
         *plays.routes,
+        *profiles.routes,
         *races.routes,
         *lobbies.routes,
     ]

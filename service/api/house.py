@@ -8,6 +8,7 @@ from service.accounts.accounts import Accounts
 from service.accounts.limits import Limits
 from service.feed.boards import Leaderboards
 from service.feed.hub import Hub
+from service.feed.profiles import Profiles
 from service.feed.reader import Reader
 from service.live.bus import Bus
 from service.referee.lobbies import Lobbies
@@ -33,6 +34,7 @@ class House(NamedTuple):
     hub: Hub
     open_races: OpenRaces
     leaderboards: Leaderboards
+    profiles: Profiles
 
     def now(self) -> int:
         """Server time, epoch milliseconds."""

@@ -41,17 +41,20 @@ def rating_board(game: str) -> str:
     return f"rating:{game}"
 
 
-def streaks(days: list[str]) -> tuple[int, str | None]:
-    """The longest run of consecutive dates (sorted, distinct), and the last date of the last run.
+def streaks(days: list[str], today: str) -> tuple[int, int]:
+    """The present run of consecutive dates and the longest, of sorted, distinct dates.
 
-    >>> streaks(["2026-01-01", "2026-01-02", "2026-01-05"])
-    (2, '2026-01-05')
+    A run goes on as long as it has not missed yesterday.
+
+    >>> streaks(["2026-01-01", "2026-01-02", "2026-01-05"], "2026-01-06")
+    (1, 2)
     """
     best = run = 0
-    before: date | None = None
+    last: date | None = None
     for day in days:
         this = date.fromisoformat(day)
-        run = run + 1 if before is not None and this - before == timedelta(days=1) else 1
+        run = run + 1 if last is not None and this - last == timedelta(days=1) else 1
         best = max(best, run)
-        before = this
-    return best, before.isoformat() if before is not None else None
+        last = this
+    alive = last is not None and date.fromisoformat(today) - last <= timedelta(days=1)
+    return run if alive else 0, best

@@ -24,7 +24,7 @@ from service.feed.views import (
     play_view,
     race_view,
 )
-from service.storage import plays, races
+from service.storage import exposures, plays, races
 from service.storage.boards import Ask, NotOnBoard, window
 from service.storage.database import Database
 from service.storage.deals import Deal
@@ -74,6 +74,8 @@ class Reader:
     async def play_view(self, play_id: str, viewer: str | None) -> PlayView:
         """The REST object of a play. Raises `NotFound`."""
         play, sight, state = await self.play(play_id, viewer)
+        if sight == "full":
+            await self._note_board(play, viewer)
         return play_view(play, sight, state, self._database.clock.now())
 
     async def visible_play(self, play_id: str, viewer: str | None) -> tuple[Play, PlayView]:
@@ -81,7 +83,16 @@ class Reader:
         play, sight, state = await self.play(play_id, viewer)
         if sight != "full":
             raise NotVisible
+        await self._note_board(play, viewer)
         return play, play_view(play, sight, state, self._database.clock.now())
+
+    async def _note_board(self, play: Play, viewer: str | None) -> None:
+        """Before a player is shown another's board: note that they have seen the deal."""
+        if viewer is not None and viewer != play.header.player.id:
+            now = self._database.clock.now()
+            await self._database.transact(
+                lambda own: exposures.board_read(own, viewer, play.header.id, now)
+            )
 
     async def log(
         self, play_id: str, viewer: str | None, after: int, limit: int
@@ -263,12 +274,17 @@ class Reader:
                 results.append(result_of((await self._plays.at_head(row.header.id)).play))
         return results
 
-    async def proof(self, race_id: str, after: int, limit: int) -> Proof:
+    async def proof(self, race_id: str, viewer: str | None, after: int, limit: int) -> Proof:
         """A page of a race's proof. Raises `NotFound`, `RaceNotEnded`."""
         race = await self._races.at_head(race_id)
         header = race.header
         if not race.over or race.seed is None:
             raise RaceNotEnded
+        if viewer is not None:
+            now = self._database.clock.now()
+            await self._database.transact(
+                lambda own: exposures.proof_read(own, viewer, race_id, now)
+            )
         async with self._database.read() as connection:
             rows = await plays.of_race(connection, race_id)
         page = rows[after : after + limit]

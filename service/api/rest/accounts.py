@@ -80,16 +80,6 @@ class Players(Endpoint):
         return _entered(await carried_out(work), 201)
 
 
-class OnePlayer(Endpoint):
-    """`/v1/players/{id}`"""
-
-    async def get(self, request: Request) -> Response:
-        found = await house_of(request).accounts.player(path_id(request))
-        if found is None:
-            raise NotFound
-        return reply(found)
-
-
 class Login(Endpoint):
     """`/v1/login`"""
 
@@ -197,7 +187,6 @@ class OneToken(Endpoint):
 routes = [
     Route("/guests", Guests),
     Route("/players", Players),
-    Route("/players/{id}", OnePlayer),
     Route("/login", Login),
     Route("/logout", Logout),
     Route("/me", Me),

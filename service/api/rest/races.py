@@ -283,7 +283,8 @@ class ProofOf(Endpoint):
         house, race_id = house_of(request), path_id(request)
         scope = f"proof {race_id}"
         start = int(cursor_at(request, scope) or "0")
-        proof = await house.reader.proof(race_id, start, page_limit(request))
+        who = await viewer(request)
+        proof = await house.reader.proof(race_id, who, start, page_limit(request))
         return reply(
             proof
             if proof.next is None
