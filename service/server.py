@@ -24,6 +24,7 @@ PING_SECONDS = 25.0
 SILENCE_SECONDS = 60.0
 KICK_SECONDS = 3.0
 SHUTDOWN_SECONDS = 5
+BACKLOG = 2048
 FAILED = 3
 """Exit status of a server that could not start."""
 
@@ -105,6 +106,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> int:
     """Serve until told to stop; the exit status."""
     config = _config(settings, host, port, workers)
     listening = config.bind_socket()
+    listening.listen(BACKLOG)  # from now on whoever comes waits for the start, and is not refused
     print(f"samedeal listens on http://{host}:{listening.getsockname()[1]}", flush=True)
     if workers == 1:
         return _work(config, listening)
