@@ -7,10 +7,12 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
 import uvicorn
+from prometheus_client import multiprocess
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.exceptions import InvalidState
 
@@ -35,6 +37,12 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     async def run_asgi(self) -> None:
         self.scope["extensions"] = {**(self.scope["extensions"] or {}), KICK: self.kick}  # type: ignore[dict-item]
         await super().run_asgi()
+
+    def shutdown(self) -> None:
+        try:
+            super().shutdown()
+        except InvalidState:  # its peer has said goodbye, but does not read our answer
+            self.transport.close()
 
     def kick(self, code: int, reason: str) -> None:
         """Say why, without waiting for what is buffered, and hang up if that does not help."""
@@ -136,6 +144,8 @@ def _supervise(config: uvicorn.Config, listening: socket.socket, workers: int) -
     def begin() -> SpawnProcess:
         worker = spawn.Process(target=_worker, args=(config, listening))
         worker.start()
+        if stopping:  # told so in this very moment
+            worker.terminate()
         return worker
 
     running: list[SpawnProcess] = []
@@ -147,6 +157,8 @@ def _supervise(config: uvicorn.Config, listening: socket.socket, workers: int) -
         multiprocessing.connection.wait([worker.sentinel for worker in running])
         for worker in [worker for worker in running if not worker.is_alive()]:
             running.remove(worker)
+            if worker.pid is not None:
+                multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
             if worker.exitcode == FAILED and not stopping:
                 status = FAILED
                 stop()
@@ -156,4 +168,13 @@ def _supervise(config: uvicorn.Config, listening: socket.socket, workers: int) -
 
 
 def _worker(config: uvicorn.Config, listening: socket.socket) -> None:
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     sys.exit(_work(config, listening))
+
+
+def _leave_with_parent() -> None:
+    """A worker whose supervisor was killed stops, too: it would go on holding the port."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

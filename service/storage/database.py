@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.storage.clock import Clock
 from service.storage.engines import (
+    BROKEN,
     DEADLOCKS,
     is_break,
     is_refusal,
@@ -163,7 +164,7 @@ def _plain_errors() -> Iterator[None]:
     """Turn what means "no database now" into `Unavailable`, leave the rest."""
     try:
         yield
-    except (OSError, PoolTimeout) as error:
+    except (*BROKEN, PoolTimeout) as error:
         raise Unavailable from error
     except DBAPIError as error:
         if is_refusal(error) or is_break(error):
@@ -176,7 +177,7 @@ def _unknown_when_broken() -> Iterator[None]:
     """Around a commit: unless the database itself refuses it, nobody can know."""
     try:
         yield
-    except OSError as error:
+    except BROKEN as error:
         raise OutcomeUnknown from error
     except DBAPIError as error:
         if is_break(error) and not is_refusal(error):

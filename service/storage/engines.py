@@ -15,6 +15,8 @@ IDLE_TRANSACTION_MS = 10_000
 SILENCE_MS = 5_000
 """How much longer than its own limit a server may take to say so."""
 
+BROKEN = (OSError, asyncpg.InternalClientError)
+"""A connection that broke, where SQLAlchemy passes on what it does not know."""
 DEADLOCKS = frozenset({"40001", "40P01"})  # serialization failure, deadlock
 # 53 resources, 57 intervention (shutdown, starting up, cancelled); read-only after a failover;
 # idle for too long inside a transaction

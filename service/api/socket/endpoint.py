@@ -7,6 +7,7 @@ from starlette.websockets import WebSocket
 from service.api.house import House
 from service.api.socket.connection import REVOKED, Connection
 from service.api.socket.session import Session
+from service.metrics import SOCKETS
 
 MAX_SOCKETS = 8
 """Sockets a player may have open in one process."""
@@ -29,10 +30,12 @@ class Sockets:
         await socket.accept()
         connection = Connection(socket)
         self._open.add(connection)
+        SOCKETS.inc()
         try:
             await Session(self._house, connection, self._on_error).run(socket, self._admit)
         finally:
             self._open.discard(connection)
+            SOCKETS.dec()
             if connection.viewer is not None:
                 own = self._by_player.get(connection.viewer)
                 if own is not None:

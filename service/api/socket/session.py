@@ -20,7 +20,7 @@ from service.api.errors import (
 from service.api.house import House
 from service.api.http import decoded, token_of
 from service.api.messages import Auth, ClientFrame, MoveFrame, Ping, Unwatch, Watch
-from service.api.socket.connection import BAD_TOKEN, POLICY, Connection
+from service.api.socket.connection import BAD_TOKEN, POLICY, RESTART, Connection
 from service.api.socket.topics import Topics
 from service.contest.player import Player
 from service.feed.views import instant
@@ -103,7 +103,7 @@ class Session:
             raise Malformed("auth is only the first frame")
         try:
             token = await self._house.accounts.token(text)
-        except BadToken as error:
+        except Exception as error:
             self._error(error)
             self._close_for(error)
             return
@@ -204,8 +204,11 @@ class Session:
         self._connection.send(_encode(told).decode())
 
     def _close_for(self, error: Exception) -> None:
-        code = BAD_TOKEN if isinstance(error, BadToken) else POLICY
-        self._connection.finish(code, shape_of(error).code)
+        """For good; or, where the fault is ours, to come again."""
+        shape = shape_of(error)
+        ours = RESTART if shape.status >= 500 else POLICY
+        code = BAD_TOKEN if isinstance(error, BadToken) else ours
+        self._connection.finish(code, shape.code)
 
     def _too_many(self) -> None:
         self._say({"op": "error", "code": "too-many-sockets", "detail": "8 sockets a player"})
