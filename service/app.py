@@ -33,7 +33,7 @@ from service.live.buckets import Buckets, MemoryBuckets, RedisBuckets
 from service.live.bus import Bus, LocalBus
 from service.live.redis_bus import RedisBus
 from service.logs import fault
-from service.metrics import FAULTS, SOCKETS
+from service.metrics import FAULTS
 from service.referee.board_keeper import BoardKeeper
 from service.referee.clock import RefereeClock
 from service.referee.lobbies import Lobbies
@@ -127,7 +127,6 @@ class Process:
             Profiles(self.database),
         )
         self.sockets = Sockets(self.house, functools.partial(failed, "socket"))
-        SOCKETS.set_function(lambda: len(self.sockets))
         self._tasks: list[asyncio.Task[None]] = []
 
     def _play_ended(self, race_id: str) -> None:
