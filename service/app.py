@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.routing import Mount, Route, Router, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from service.accounts.accounts import REVOKED_TOPIC, Accounts
@@ -244,7 +244,7 @@ def create_app(settings: Settings) -> Starlette:
         routes=[
             *ops.routes,
             WebSocketRoute("/v1/ws", socket),
-            Mount("/v1", routes=rest),
+            Mount("/v1", Router(rest, redirect_slashes=False)),
         ],
         middleware=[
             # Outermost, so that pages elsewhere may read errors, too.

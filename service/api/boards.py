@@ -1,5 +1,6 @@
 """Asking for a page of a board, and answering with one."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from service.storage.boards import Ask
 from service.storage.ids import is_id
 
 KINDS = ("guest", "human", "bot")
+_MERIT = re.compile(r"-?[0-9]{1,18}")
 
 
 async def board_page(
@@ -36,6 +38,8 @@ async def board_page(
     at = cursor_at(request, scope)
     if at is not None:
         merit, _, player = at.partition("/")
+        if not (_MERIT.fullmatch(merit) and is_id(player)):
+            raise Malformed("cursor is not one of ours")
         after = int(merit), player
     page = await read(Ask(page_limit(request), kind, after, around, who))
     following = None

@@ -167,6 +167,24 @@ def cursor_at(request: Request, scope: str) -> str | None:
     return at
 
 
+def cursor_id(request: Request, scope: str) -> str | None:
+    """The id after which a list goes on. Anybody can forge a cursor, so it is looked at."""
+    at = cursor_at(request, scope)
+    if at is not None and not is_id(at):
+        raise Malformed("cursor is not one of ours")
+    return at
+
+
+def cursor_number(request: Request, scope: str) -> int:
+    """The number of items that went before, 0 at the beginning."""
+    at = cursor_at(request, scope)
+    if at is None:
+        return 0
+    if not (at.isascii() and at.isdigit() and len(at) <= 9):
+        raise Malformed("cursor is not one of ours")
+    return int(at)
+
+
 def cursor_text(scope: str, at: str) -> str:
     """The opaque cursor for a place in a list."""
     return base64.urlsafe_b64encode(f"{scope} {at}".encode()).decode().rstrip("=")

@@ -17,7 +17,7 @@ from service.api.http import (
     Endpoint,
     bearer,
     carried_out,
-    cursor_at,
+    cursor_id,
     cursor_text,
     granted,
     page_limit,
@@ -31,7 +31,6 @@ from service.api.http import (
 from service.api.messages import Credentials, NewToken, Nothing, is_name
 from service.api.rates import address, note_of, spend
 from service.feed.views import instant, instant_or_none
-from service.storage.ids import is_id
 from service.storage.players import Listed
 from service.storage.shelf import NotFound
 
@@ -147,9 +146,7 @@ class Tokens(Endpoint):
     async def get(self, request: Request) -> Response:
         own = await bearer(request, "account")
         scope = f"tokens {own.player.id}"
-        before = cursor_at(request, scope)
-        if before is not None and not is_id(before):
-            raise Malformed("cursor is not one of ours")
+        before = cursor_id(request, scope)
         limit = page_limit(request)
         found = await house_of(request).accounts.tokens_of(own.player, before, limit + 1)
         items = [_token_view(token, own.id) for token in found[:limit]]

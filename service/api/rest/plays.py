@@ -12,7 +12,7 @@ from service.api.http import (
     Endpoint,
     body_bytes,
     carried_out,
-    cursor_at,
+    cursor_id,
     cursor_text,
     once,
     one_of,
@@ -131,7 +131,7 @@ async def page_of(house: House, request: Request, player_id: str, who: str | Non
         rows = await stored.page_of_player(
             connection,
             player_id,
-            before=cursor_at(request, scope),
+            before=cursor_id(request, scope),
             limit=limit + 1,
             statuses=statuses,
             race=race,

@@ -17,7 +17,8 @@ from service.api.http import (
     Scope,
     body_bytes,
     carried_out,
-    cursor_at,
+    cursor_id,
+    cursor_number,
     cursor_text,
     once,
     one_of,
@@ -66,7 +67,7 @@ class Races(Endpoint):
         async with house.database.read() as connection:
             ids = await stored.page(
                 connection,
-                before=cursor_at(request, scope),
+                before=cursor_id(request, scope),
                 limit=limit + 1,
                 states=None if state is None else [state],
                 game=game,
@@ -179,7 +180,7 @@ class Entrants(Endpoint):
         house = house_of(request)
         race = await house.reader.race(path_id(request))
         scope = f"entrants {race.header.id}"
-        start = int(cursor_at(request, scope) or "0")
+        start = cursor_number(request, scope)
         limit = page_limit(request)
         total = await house.reader.count_entrants(race)
         if race.header.kind == "open":
@@ -282,7 +283,7 @@ class ProofOf(Endpoint):
     async def get(self, request: Request) -> Response:
         house, race_id = house_of(request), path_id(request)
         scope = f"proof {race_id}"
-        start = int(cursor_at(request, scope) or "0")
+        start = cursor_number(request, scope)
         who = await viewer(request)
         proof = await house.reader.proof(race_id, who, start, page_limit(request))
         return reply(
