@@ -6,7 +6,15 @@ from starlette.routing import Route
 
 from service.api.errors import Malformed
 from service.api.house import house_of
-from service.api.http import Endpoint, cursor_at, cursor_text, one_of, page_limit, path_id, reply
+from service.api.http import (
+    Endpoint,
+    cursor_number,
+    cursor_text,
+    one_of,
+    page_limit,
+    path_id,
+    reply,
+)
 from service.rules import GAMES
 
 
@@ -26,7 +34,7 @@ class RatingHistory(Endpoint):
         if game is None:
             raise Malformed(f"game must be one of {', '.join(GAMES)}")
         scope = f"ratings {player_id} {game}"
-        after = int(cursor_at(request, scope) or "0")
+        after = cursor_number(request, scope)
         steps, following = await house_of(request).profiles.rating_history(
             player_id, game, after, page_limit(request)
         )
