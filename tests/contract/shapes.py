@@ -19,6 +19,8 @@ def exactly(value: Any, shape: Shape, at: str = "") -> None:
             assert value.keys() == shape.keys(), f"{at}: {sorted(value)} are not {sorted(shape)}"
             for key, inner in shape.items():
                 exactly(value[key], inner, f"{at}.{key}")
+        case []:
+            assert value == [], f"{at}: {value!r} is not empty"
         case [inner]:
             assert isinstance(value, list), f"{at}: {value!r} is not an array"
             for n, item in enumerate(value):
@@ -166,6 +168,8 @@ RACE = {
     "opens_at": either(None, INSTANT),
     "closes_at": either(None, INSTANT),
     "ended_at": either(None, INSTANT),
+    "parent": either(None, ID),
+    "rematch": either(None, ID),
     "total": natural,
     "entrants": [ENTRANT],
     "me": either(None, {"ready": bool, "play": either(None, ID)}),

@@ -41,7 +41,7 @@ async def test_a_guest_claims_a_name_and_keeps_id_and_history(guest, nobody, fre
     assert await guest.get("/v1/me") == entry["player"]
     mine = await guest.get("/v1/me/plays")
     assert [item["id"] for item in mine["items"]] == [play["id"]]
-    assert (await nobody.get(f"/v1/players/{guest.id}")) == entry["player"]
+    assert entry["player"].items() <= (await nobody.get(f"/v1/players/{guest.id}")).items()
 
 
 async def test_one_of_two_claims_of_one_guest_counts(guest, fresh_name):
@@ -163,7 +163,7 @@ async def test_logging_out_ends_one_token_and_its_sockets(nobody, service, clien
 
 
 async def test_who_somebody_is(nobody, guest, fresh_name):
-    assert await nobody.get(f"/v1/players/{guest.id}") == guest.player
+    assert guest.player.items() <= (await nobody.get(f"/v1/players/{guest.id}")).items()
     found = await nobody.get("/v1/players", params={"name": guest.player["name"].upper()})
     assert found == {"items": [guest.player], "next": None}
     missing = await nobody.get("/v1/players", params={"name": fresh_name()})
