@@ -128,6 +128,7 @@ plays = Table(
     Column("rank", Integer),
     Column("points", Integer),  # tenths of a per cent
     Column("boarded", Boolean, nullable=False, server_default=text("false")),
+    Column("hinted", Boolean, nullable=False, server_default=text("false")),
     UniqueConstraint("race_id", "player_id"),
     Index("ix_plays_race_board", "race_id", "merit", "player_id"),
     Index("ix_plays_deal_board", "deal_id", "merit", "player_id"),

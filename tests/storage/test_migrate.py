@@ -18,9 +18,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from service.storage.competition_tables import metadata
 from service.storage.database import Database, Unavailable
 from service.storage.migrate import CannotMigrate, migrate
+from service.storage.schema import metadata
 from tests.servers import free_port
 from tests.storage.rows import a_player, scalar, some_plays
 
