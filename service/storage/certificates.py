@@ -71,7 +71,7 @@ async def put(connection: AsyncConnection, deal_id: str, certified: Certified) -
 
 
 async def add_to_pool(connection: AsyncConnection, deal: Deal, certified: Certified) -> None:
-    """Keep a certified deal for a race to come."""
+    """Keep a certified deal for a race to come, whole with its certificate."""
     await put(connection, deal.id, certified)
     await connection.execute(insert(pool).values(deal_id=deal.id, game=deal.game))
 
@@ -218,5 +218,5 @@ async def keep_analysis(
 async def note_hint(connection: AsyncConnection, play_id: str) -> None:
     """A play that has had a hint stands on no board."""
     await connection.execute(
-        update(plays).where(plays.c.id == play_id).values(hinted=True, ranked=False, merit=None)
+        update(plays).where(plays.c.id == play_id).values(hinted=True, merit=None)
     )

@@ -31,7 +31,8 @@ WITH logged AS (
 ), ended AS (
     UPDATE plays SET status = e.status, score = e.score, score_ms = e.score_ms,
                      score_plies = e.score_plies, moved = e.moved, undone = e.undone,
-                     ended_at = e.ended_at, merit = e.merit
+                     ended_at = e.ended_at,
+                     merit = CASE WHEN plays.hinted THEN NULL ELSE e.merit END
     FROM unnest($7::uuid[], $8::text[], $9::smallint[], $10::bigint[], $11::smallint[],
                 $12::boolean[], $13::boolean[], $14::bigint[], $15::bigint[])
          AS e (play_id, status, score, score_ms, score_plies, moved, undone, ended_at, merit)

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, case, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.storage.database import Database
@@ -28,7 +28,7 @@ _END = (
         moved=bindparam("to_moved"),
         undone=bindparam("to_undone"),
         ended_at=bindparam("to_ended_at"),
-        merit=bindparam("to_merit"),
+        merit=case((plays.c.hinted, None), else_=bindparam("to_merit")),
     )
 )
 

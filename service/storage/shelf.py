@@ -87,6 +87,10 @@ class PlayShelf:
         await self.refresh(seat)
         return seat
 
+    async def moves_of(self, play_id: str) -> tuple[str, ...]:
+        """The texts of a play's whole log."""
+        return tuple(entry.move for entry in await self._journal.all_entries(play_id))
+
     async def refresh(self, seat: Seat) -> None:
         """Load the tail of a seat's log."""
         seat.take(await self._journal.all_entries(seat.header.id, seat.play.ply))
