@@ -12,7 +12,7 @@ from service.referee.blocks import block
 from service.referee.news import tell_entered
 from service.referee.races import Races
 from service.rules import GAMES, RULES_VERSION, game_named
-from service.storage import deals, exposures, plays, races
+from service.storage import certificates, exposures, plays, races
 from service.storage.database import Connection, Database
 from service.storage.ids import new_id
 from service.storage.journal import Conflict, Journal
@@ -56,6 +56,7 @@ class OpenRaces:
         time_limit_ms: int,
         ranking: Ranking | None,
         listed: bool,
+        winnable: bool = True,
         opens_at: int,
         closes_at: int,
         daily: str | None = None,
@@ -69,7 +70,10 @@ class OpenRaces:
         now = self._database.clock.now()
 
         async def work(connection: Connection) -> Race:
-            deal = await deals.ensure(self._database, connection, rules.name, deals.fresh_seed())
+            drawn = await certificates.draw(
+                self._database, connection, rules.name, winnable=winnable
+            )
+            deal = drawn.deal
             header = RaceHeader(
                 id=new_id(now),
                 game=rules.name,
@@ -78,7 +82,7 @@ class OpenRaces:
                 creator=maker,
                 deal_version=deal.deal_version,
                 commitment=deal.commitment,
-                certified=False,
+                certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking or rules.ranking,
                 capacity=capacity,
@@ -167,8 +171,10 @@ class OpenRaces:
                     await self._database.transact(lambda own: receipt.fill(own, told))
                 return entered
         race.enter(now)
-        if race.state == "scheduled":
+        while race.state == "scheduled":
+            # Another may be at it just now: then this only asks for one more look.
             await self._races.settle(race_id)
+            race = await self._shelf.at_head(race_id)
 
         async def work(connection: Connection) -> Play | None:
             small = race.header.capacity < UNLIMITED

@@ -14,7 +14,7 @@ from service.referee.closing import close
 from service.referee.news import tell
 from service.referee.plays import Plays
 from service.rules import RULES_VERSION, game_named
-from service.storage import deals, exposures, plays, races, seats
+from service.storage import certificates, exposures, plays, races, seats
 from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
 from service.storage.deals import Deal
 from service.storage.ids import new_id
@@ -64,6 +64,7 @@ class Races:
         ranking: Ranking,
         rated: bool,
         listed: bool,
+        winnable: bool = True,
         slip: Slip | None = None,
         parent: str | None = None,
         unless: Callable[[Connection], Awaitable[None]] | None = None,
@@ -79,7 +80,10 @@ class Races:
         async def work(connection: Connection) -> Race:
             if unless is not None:
                 await unless(connection)
-            deal = await deals.ensure(self._database, connection, rules.name, deals.fresh_seed())
+            drawn = await certificates.draw(
+                self._database, connection, rules.name, winnable=winnable
+            )
+            deal = drawn.deal
             header = RaceHeader(
                 id=new_id(now),
                 game=rules.name,
@@ -88,7 +92,7 @@ class Races:
                 creator=maker,
                 deal_version=deal.deal_version,
                 commitment=deal.commitment,
-                certified=False,
+                certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking,
                 capacity=capacity,
@@ -233,7 +237,7 @@ class Races:
 
         async def work(connection: Connection) -> None:
             if after.state == "ended" and race.header.kind == "open":
-                await _nobody_plays(connection, race)
+                await _nobody_plays(connection, after)
             if log:
                 await self._journal.append_events(connection, race.header.id, log)
                 await races.follow(connection, after)
@@ -283,9 +287,9 @@ def _ids(now: int) -> Iterator[str]:
 
 
 async def _nobody_plays(connection: Connection, race: Race) -> None:
-    """Hold an open race against entrants while it ends. Raises `Conflict` if somebody plays."""
+    """Hold an ended open race against entrants. Raises `Conflict` if one has come or still plays."""
     await races.lock(connection, race.header.id, shared=False)
-    if (await plays.counts(connection, race.header.id))[1]:
+    if await plays.counts(connection, race.header.id) != (race.total, 0):
         raise Conflict
 
 

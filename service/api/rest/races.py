@@ -104,6 +104,7 @@ class Races(Endpoint):
                 time_limit_ms=asked.time_limit_ms,
                 ranking=asked.ranking,
                 listed=asked.listed,
+                winnable=asked.deals == "winnable",
                 opens_at=opens_at,
                 closes_at=closes_at,
                 slip=slip,
@@ -124,6 +125,7 @@ def _live(house: House, who: Player, asked: NewRace, slip: Slip | None) -> Await
         ranking=asked.ranking or "time",
         rated=asked.rated is not False,
         listed=asked.listed,
+        winnable=asked.deals == "winnable",
         slip=slip,
     )
 
