@@ -157,8 +157,10 @@ class Race(NamedTuple):
             raise RaceFull
         return (e.EntrantJoined(player),)
 
-    def leave(self, player: str, seed: str) -> tuple[e.Event, ...]:
+    def leave(self, player: str, seed: str, now: int, countdown_ms: int) -> tuple[e.Event, ...]:
         """Until the start; the longest-standing entrant follows a host, nobody left cancels.
+
+        When all who stay are ready, and at least two, the countdown begins by itself.
 
         Raises `NotEntrant`, `RaceStarted`, `RaceOver`, `WrongKind`.
         """
@@ -172,9 +174,13 @@ class Race(NamedTuple):
         rest = [other for other in self.entrants if other != player]
         if not rest:
             return (e.EntrantLeft(player), e.Cancelled("empty", seed))
+        events: list[e.Event] = [e.EntrantLeft(player)]
         if self.host == player:
-            return (e.EntrantLeft(player), e.HostChanged(rest[0]))
-        return (e.EntrantLeft(player),)
+            events.append(e.HostChanged(rest[0]))
+        all_ready = len(rest) > 1 and all(self.entrants[other].ready for other in rest)
+        if self.state == "lobby" and all_ready:
+            events.append(e.Countdown(now + countdown_ms))
+        return tuple(events)
 
     def ready(self, player: str, ready: bool, now: int, countdown_ms: int) -> tuple[e.Event, ...]:
         """All ready and at least two in: the countdown begins by itself.

@@ -122,7 +122,9 @@ class Races:
     async def leave(self, race_id: str, player: str) -> Race:
         """Raises `NotFound`, `NotEntrant`, `RaceStarted`, `RaceOver`, `WrongKind`."""
         seed = await self._seed(race_id)
-        return await self._command(race_id, lambda race, _now: race.leave(player, seed))
+        return await self._command(
+            race_id, lambda race, now: race.leave(player, seed, now, self._countdown_ms)
+        )
 
     async def ready(self, race_id: str, player: str, ready: bool) -> Race:
         """Raises `NotFound`, `NotEntrant`, `RaceStarted`, `RaceOver`, `WrongKind`."""
