@@ -21,11 +21,11 @@ async def client() -> AsyncIterator[httpx2.AsyncClient]:
 @pytest.fixture(autouse=True)
 def no_faults(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever a test sends, the service blames nobody but clients: it logs no fault."""
+    names = [name for name in ("service", "patient") if name in request.fixturenames]
+    services: list[Service] = [request.getfixturevalue(name) for name in names]
     yield
-    for name in ("service", "patient"):
-        if name in request.fixturenames:
-            service: Service = request.getfixturevalue(name)
-            assert service.new_faults() == []
+    for service in services:
+        assert service.new_faults() == []
 
 
 @pytest.fixture
