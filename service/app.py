@@ -110,7 +110,13 @@ class Process:
             self.database, self.redis_boards, self.keeper.missing if self.keeper else _ignore
         )
         self.reader = Reader(self.database, self.journal, play_shelf, race_shelf, leaderboards)
-        self.hub = Hub(self.database, self.journal, self.reader, self.bus)
+        self.hub = Hub(
+            self.database,
+            self.journal,
+            self.reader,
+            self.bus,
+            functools.partial(failed, "hub"),
+        )
         self.house = House(
             settings,
             self.database,

@@ -4,6 +4,7 @@ The two topics without a log are `lobby` and `me`.
 """
 
 import asyncio
+from collections.abc import Callable
 
 from service.feed.cursor import Cursor, Outlet, Page
 from service.feed.frames import delta_data, event_frame, rematch_frame
@@ -13,7 +14,7 @@ from service.feed.progress import Ticker
 from service.feed.race_channel import RaceSource
 from service.feed.reader import Reader
 from service.live.bus import Bus, Wake
-from service.storage.database import Database, Unavailable
+from service.storage.database import Database
 from service.storage.journal import Journal
 
 PAGE = 32
@@ -23,7 +24,16 @@ COMPARE_SECONDS = 2.0
 class Hub:
     """Every cursor of this process, by topic."""
 
-    def __init__(self, database: Database, journal: Journal, reader: Reader, bus: Bus) -> None:
+    def __init__(
+        self,
+        database: Database,
+        journal: Journal,
+        reader: Reader,
+        bus: Bus,
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        """`on_error` is told when heads could not be compared."""
+        self._on_error = on_error
         self._database = database
         self._journal = journal
         self._reader = reader
@@ -118,17 +128,22 @@ class Hub:
     # Lost wakes
 
     async def _compare_for_ever(self) -> None:
+        lost = False  # and not yet made up for
         while True:
             try:
                 async with asyncio.timeout(COMPARE_SECONDS):
                     await self._gap.wait()
-                self._gap.clear()
             except TimeoutError:
                 pass
+            lost = lost or self._gap.is_set() or not self._bus.connected
+            self._gap.clear()
             try:
                 await self.compare()
-            except Unavailable:
-                continue
+                if lost:
+                    await self._refresh_progress()
+                    lost = False
+            except Exception as error:
+                self._on_error(error)
 
     async def compare(self) -> None:
         """Wake whoever is behind the database, in one query a kind of log."""
@@ -142,8 +157,6 @@ class Hub:
             topic = f"race:{race_id}"
             if topic in self._races:
                 self._race_woken(topic, self._races[topic], Wake(topic, v))
-        if not self._bus.connected:
-            await self._refresh_progress()
 
     async def _refresh_progress(self) -> None:
         for topic, ticker in tuple(self._tickers.items()):

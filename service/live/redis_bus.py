@@ -136,11 +136,14 @@ class RedisBus:
 
     async def _publish(self) -> None:
         failures = 0
+        group: list[Wake] = []
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._out:
-                group = [self._out.popleft() for _ in range(min(GROUP, len(self._out)))]
+            while group or self._out:
+                # What may not have gone out goes again: to hear a thing twice does no harm.
+                while self._out and len(group) < GROUP:
+                    group.append(self._out.popleft())
                 try:
                     async with self._publisher.pipeline(transaction=False) as pipe:
                         for wake in group:
@@ -150,6 +153,7 @@ class RedisBus:
                             )
                         await pipe.execute()
                     failures = 0
+                    group.clear()
                 except (RedisError, OSError) as error:
                     if failures == 0:
                         self._log("bus.publish_failed", error)
