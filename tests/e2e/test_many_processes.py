@@ -208,6 +208,13 @@ async def test_redis_goes_and_comes_back(
     await some_moves()
     redis_server.flush()
     await some_moves()
+    # Gone for less time than it takes to notice: what was told to nobody is told again.
+    redis_server.stop()
+    goal = pair[0].ply + 1
+    await pair[0].play_on(lazy, lambda: pair[0].ply >= goal)
+    redis_server.start()
+    await others[0].frame(op="event", v=pair[0].ply)
+    await onlooker.until(lambda: known(onlooker, pair[0]) >= goal, f"progress at ply {goal}")
     with redis.Redis.from_url(redis_url) as client:
         client.client_pause(2_000, all=True)
     await some_moves()
