@@ -1,6 +1,7 @@
 """Standings: who did best, with ties 1, 2, 2, 4, and the match points (`ranking_version` 1)."""
 
 from collections.abc import Iterable
+from string import ascii_lowercase, ascii_uppercase, digits
 
 import msgspec
 
@@ -8,6 +9,9 @@ from service.contest.play import Play, Ranking, Status
 from service.contest.player import Player
 
 RANKING_VERSION = 1
+
+_LETTERS = ascii_uppercase + ascii_lowercase + digits + "-_"
+_BY_BITS = str.maketrans(_LETTERS, "".join(sorted(_LETTERS)))
 
 UNMOVED = 1 << 52
 """The merit of an ended play without a move: behind everybody, without a rank."""
@@ -81,11 +85,11 @@ def merit_of(play: Play) -> int | None:
 def standings(
     results: Iterable[Result], ranking: Ranking, *, alone: float | None = None
 ) -> tuple[Standing, ...]:
-    """Everybody, best first; ties and those without a move lie in order of player id.
+    """Everybody, best first; ties and those without a move lie in order of `by_bits`.
 
     `alone`: the points of an entrant who had no opponent that moved (100 in a daily).
     """
-    everybody = sorted(results, key=lambda result: result.player.id)
+    everybody = sorted(results, key=lambda result: by_bits(result.player.id))
     ranked = sorted(
         ((merit(result, ranking), result) for result in everybody if result.moved),
         key=lambda pair: pair[0],
@@ -102,6 +106,15 @@ def standings(
         at = end
     rows.extend(_row(result, None, None) for result in everybody if not result.moved)
     return tuple(rows)
+
+
+def by_bits(player_id: str) -> str:
+    """To order ids as the numbers that they spell in base64url: as every board has its ties.
+
+    >>> sorted(["9", "a", "A", "-"], key=by_bits)
+    ['A', 'a', '9', '-']
+    """
+    return player_id.translate(_BY_BITS)
 
 
 def match_points(beaten: int, tied: int, others: int, alone: float | None) -> float | None:
