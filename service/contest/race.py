@@ -285,9 +285,12 @@ class Race(NamedTuple):
                 return NOTHING
 
     def due_open(self, total: int, going: int, now: int, seed: str) -> Due:
-        """What is owed at `now` in an open race that has `total` plays, `going` of them running."""
-        closes_at = self.header.closes_at
-        if self.state != "running" or closes_at is None or now < closes_at or going:
+        """What is owed at `now` in an open race that has `total` plays, `going` of them running.
+
+        Like a move, an entry counts by its stamp: those that came in time are carried out first.
+        """
+        closed_at = self.next_due
+        if self.state != "running" or closed_at is None or now < closed_at or going:
             return NOTHING
         return Due((), (e.RaceEnded(total, seed),))
 
@@ -322,7 +325,8 @@ class Race(NamedTuple):
             case "running":
                 if self.header.kind == "live":
                     return self.deadline_at + TIMEOUT_GRACE_MS
-                return self.header.closes_at
+                closes_at = self.header.closes_at
+                return None if closes_at is None else closes_at + TIMEOUT_GRACE_MS
             case _:
                 return None
 
