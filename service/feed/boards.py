@@ -77,7 +77,9 @@ class Leaderboards:
         key = f"daily:{header.id}" if header.daily is not None else None
         async with self._database.read() as connection:
             found = await self._slice(connection, board, key, ask)
-            points = None if ended else await self._live_points(connection, header, board, found)
+            points = None
+            if not ended:
+                points = await self._live_points(connection, header, board, found, ask.kind)
             return await self._of_plays(connection, board, found, points)
 
     async def deal(self, game: str, seed: str, ask: Ask) -> BoardPage:
@@ -123,8 +125,10 @@ class Leaderboards:
         places = [*found.places, *([found.me] if found.me else [])]
         rows = await boards.play_rows(connection, board, [p.player_id for p in places])
 
-        def standing(place: boards.Place) -> Standing:
-            row = rows[place.player_id]
+        def standing(place: boards.Place) -> Standing | None:
+            row = rows.get(place.player_id)
+            if row is None:
+                return None  # undone meanwhile
             told = None if row.points is None else row.points / 10
             if points is not None:
                 told = None if place.rank is None else points(place.merit)
@@ -139,17 +143,24 @@ class Leaderboards:
                 row.play,
             )
 
-        items = tuple(standing(place) for place in found.places)
+        items = tuple(row for place in found.places if (row := standing(place)) is not None)
         return self._page(items, found, standing(found.me) if found.me else None)
 
     async def _live_points(
-        self, connection: Connection, header: RaceHeader, board: Board, found: Slice
+        self,
+        connection: Connection,
+        header: RaceHeader,
+        board: Board,
+        found: Slice,
+        kind: str | None,
     ) -> Callable[[int], float | None]:
-        """Match points by merit among those who have finished so far."""
+        """Match points by merit among all who have finished so far."""
         places = [*found.places, *([found.me] if found.me else [])]
         merits = sorted({place.merit for place in places if place.rank is not None})
         ranked, shared = await boards.tied(connection, board, merits)
         better = {place.merit: place.rank - 1 for place in places if place.rank is not None}
+        if kind is not None:  # ranks are those among their kind, points are against everybody
+            better = await boards.better(connection, board, merits)
 
         def points(merit: int) -> float | None:
             ties = shared.get(merit, 1)

@@ -151,6 +151,25 @@ async def tied(
     return all_ranked, {row.merit: row.shared for row in await connection.execute(each)}
 
 
+async def better(
+    connection: AsyncConnection, board: Board, merits: Sequence[int]
+) -> dict[int, int]:
+    """How many rows of a race's board are better than each of these merits that it has."""
+    table, mine = _source(board, None)
+    shared = func.count()
+    groups = (
+        select(
+            table.c.merit,
+            (func.sum(shared).over(order_by=table.c.merit) - shared).label("better"),
+        )
+        .where(mine, table.c.merit <= max(merits, default=0))
+        .group_by(table.c.merit)
+        .subquery()
+    )
+    query = select(groups.c.merit, groups.c.better).where(groups.c.merit.in_(merits))
+    return {row.merit: int(row.better) for row in await connection.execute(query)}
+
+
 def of_plays(board: Board, player_ids: Sequence[str]) -> Select[Any]:
     """The plays behind the rows of a race's or a deal's board."""
     _table, mine = _source(board, None)
