@@ -6,6 +6,7 @@ import msgspec
 
 from service.contest.events import Logged
 from service.contest.play import Delta, Entry, Play, begin, replay
+from service.contest.player import Player
 from service.contest.race import Entrant, Race, RaceNotEnded
 from service.contest.ranking import Result, Standing, result_of, standings
 from service.contest.sight import Sight, sight_of_play
@@ -207,13 +208,16 @@ class Reader:
             return (await plays.counts(connection, race.header.id))[0]
 
     def still_view(self, race: Race, viewer: str) -> RaceView:
-        """The REST object of a race in which nobody has begun to play."""
+        """The REST object of a race in which nobody has made a move."""
         shown = list(race.entrants.values())[:SHOWN_ENTRANTS]
         me = race.entrants.get(viewer)
         return race_view(
             race,
             tuple(
-                EntrantView(entrant.player, entrant.ready, None, None, None) for entrant in shown
+                EntrantView(entrant.player, entrant.ready, None, None, None)
+                if entrant.play is None
+                else EntrantView(entrant.player, entrant.ready, "playing", 0, 0)
+                for entrant in shown
             ),
             None if me is None else MeView(me.ready, me.play),
         )
@@ -271,7 +275,8 @@ class Reader:
             rows = await plays.of_race(connection, race.header.id)
         for row in rows:
             if row.header.id not in recorded:
-                results.append(result_of((await self._plays.at_head(row.header.id)).play))
+                result = result_of((await self._plays.at_head(row.header.id)).play)
+                results.append(msgspec.structs.replace(result, player=entered(race, result.player)))
         return results
 
     async def proof(self, race_id: str, viewer: str | None, after: int, limit: int) -> Proof:
@@ -293,7 +298,7 @@ class Reader:
             entries = await self._journal.all_entries(row.header.id)
             logs.append(
                 ProofPlay(
-                    row.header.player,
+                    entered(race, row.header.player),
                     row.header.id,
                     instant(row.header.started_at),
                     tuple(_entry_view(entry) for entry in entries),
@@ -315,6 +320,12 @@ class Reader:
             next=str(after + limit) if after + limit < len(rows) else None,
             daily=header.daily,
         )
+
+
+def entered(race: Race, player: Player) -> Player:
+    """An entrant as the race knows them: a guest may have claimed a name since."""
+    entrant = race.entrants.get(player.id)
+    return player if entrant is None else entrant.player
 
 
 def _entry_view(entry: Entry) -> LogEntryView:

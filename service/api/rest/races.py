@@ -194,8 +194,16 @@ class Entrants(Endpoint):
         return reply({"items": items, "next": following, "total": total})
 
     async def post(self, request: Request) -> Response:
-        races, race_id = house_of(request).races, path_id(request)
-        return await _ordered(request, "play", lambda who, slip: races.join(race_id, who, slip))
+        house, race_id = house_of(request), path_id(request)
+        who = await player(request, "play")
+        race = await house.reader.race(race_id)
+        if race.state == "running" and who.id in race.entrants:
+            # Nothing to do, nor to keep under a key, but much that has happened since.
+            await sent_or(request, Nothing, Nothing())
+            return reply(await house.reader.view_of(race, who.id))
+        return await _ordered(
+            request, "play", lambda who, slip: house.races.join(race_id, who, slip)
+        )
 
 
 class MyEntry(Endpoint):
@@ -206,7 +214,7 @@ class MyEntry(Endpoint):
         who = await player(request, "play")
         asked = await sent(request, Ready)
         race = await carried_out(house.races.ready(race_id, who.id, asked.ready))
-        return reply(house.reader.still_view(race, who.id))
+        return reply(await house.reader.view_of(race, who.id))
 
     async def delete(self, request: Request) -> Response:
         house, race_id = house_of(request), path_id(request)
