@@ -212,6 +212,7 @@ PROOF = {
     ],
     "standings": [STANDING],
     "next": CURSOR,
+    "daily": either(None, text_like(r"\d{4}-\d\d-\d\d")),
 }
 
 _EVENT = {"at": INSTANT}
