@@ -15,7 +15,7 @@ from service.demo.messages import Lost, Refused
 from service.demo.players import HABITS, NoStart
 from service.demo.scene import Scene
 from service.demo.server import ServerFailed, own_server
-from service.demo.show import Show
+from service.demo.show import Show, Unread
 from service.demo.stage import Seat, live_race
 from service.rules import GAMES
 
@@ -40,7 +40,7 @@ async def _main(show: Show) -> int:
         async with own_server(COUNTDOWN_MS=COUNTDOWN_MS, LOG_LEVEL="warning") as server:
             show.line(f"samedeal demo: a server of its own listens on {server.address}")
             held = await server.during(_perform(server.address, show))
-    except* (ServerFailed, Lost, Refused, NoStart) as group:
+    except* (ServerFailed, Lost, Refused, NoStart, Unread) as group:
         for error in _each(group):
             print(f"samedeal demo: failed: {error}", file=sys.stderr)
     show.line("")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncIterator
 
@@ -19,13 +20,25 @@ REPORT_SECONDS = 5.0
 STYLES = {"solved": "green", "stuck": "yellow", "resigned": "red", "timed_out": "red"}
 
 
+class Unread(Exception):
+    """Nobody reads what is shown any more."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would exit at once, in the middle of a task; there is a server to be ended first."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Unread("nobody reads this any more")
+
+
 class Show:
     """What is shown, on standard output."""
 
     def __init__(self) -> None:
         # Whatever the environment would force: a file full of escapes helps nobody.
         terminal = sys.stdout.isatty()
-        self._console = Console(highlight=False, force_terminal=terminal)
+        self._console = _Console(highlight=False, force_terminal=terminal)
         self._live = terminal and not self._console.is_dumb_terminal
 
     def line(self, text: str) -> None:

@@ -108,3 +108,24 @@ def test_stopping_it_ends_its_server(how: signal.Signals, tmp_path: Path) -> Non
         time.sleep(0.05)
     assert not server.is_running()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_it_stops_when_nobody_reads_it(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        SAMEDEAL,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        assert demo.stderr is not None
+        demo.stdout.readline()
+        demo.stdout.close()
+        assert demo.wait(30) == 1
+        said = set(demo.stderr.read().splitlines())
+    assert said == {"samedeal demo: failed: nobody reads this any more"}
+    assert list(tmp_path.iterdir()) == []
