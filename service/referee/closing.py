@@ -16,8 +16,7 @@ async def close(connection: Connection, race: Race, now: int) -> None:
     await results.set_standings(connection, rows)
     if header.daily is None and not header.rated:
         return
-    entrants = [row.player.id for row in rows]
-    registered = await results.registered(connection, entrants)
+    registered = await results.registered(connection, header.id)
     board = season_board(header.game, header.daily[:7] if header.daily else _started_in(race))
     await results.add_points(
         connection,
@@ -40,8 +39,8 @@ async def _rate(connection: Connection, race: Race, rows: list[Standing], now: i
     """One rating update: the registered entrants that made a move, among themselves."""
     ranks = {row.player.id: row.rank for row in rows if row.rank is not None}
     game = race.header.game
-    before = await results.skills(connection, game, list(ranks))
-    after = rated(ranks, before)
+    # The number first: whatever is rated between it and the skills takes this number from us.
+    n = await results.next_rated(connection, game)
+    after = rated(ranks, await results.skills(connection, game, list(ranks)))
     if after:
-        n = await results.next_rated(connection, game)
         await results.append_rating(connection, game, n, race.header.id, after, now)

@@ -41,9 +41,13 @@ async def set_standings(connection: AsyncConnection, rows: Sequence[Standing]) -
         )
 
 
-async def registered(connection: AsyncConnection, player_ids: Sequence[str]) -> set[str]:
-    """Those of the players who are no guests now."""
-    query = select(players.c.id).where(players.c.id.in_(player_ids), players.c.kind != "guest")
+async def registered(connection: AsyncConnection, race_id: str) -> set[str]:
+    """Those of a race's players who are no guests now."""
+    query = (
+        select(players.c.id)
+        .join(plays, plays.c.player_id == players.c.id)
+        .where(plays.c.race_id == race_id, players.c.kind != "guest")
+    )
     return set((await connection.execute(query)).scalars())
 
 
@@ -52,12 +56,7 @@ async def add_points(connection: AsyncConnection, board: str, points: Mapping[st
     if not points:
         return
     upsert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    query = upsert(board_rows).values(
-        [
-            {"board": board, "player_id": player, "merit": -points[player], "races": 1, "v": 1}
-            for player in sorted(points)
-        ]
-    )
+    query = upsert(board_rows)
     query = query.on_conflict_do_update(
         index_elements=["board", "player_id"],
         set_={
@@ -66,7 +65,14 @@ async def add_points(connection: AsyncConnection, board: str, points: Mapping[st
             "v": board_rows.c.v + 1,
         },
     )
-    await connection.execute(query)
+    # One statement for each: all in one have more parameters than a driver takes.
+    await connection.execute(
+        query,
+        [
+            {"board": board, "player_id": player, "merit": -points[player], "races": 1, "v": 1}
+            for player in sorted(points)
+        ],
+    )
 
 
 async def skills(
