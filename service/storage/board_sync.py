@@ -1,6 +1,6 @@
 """What Redis's boards are told: rows that have changed, or whole boards in pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, bindparam, select, update
@@ -18,6 +18,11 @@ class Row(NamedTuple):
     kind: str
     merit: int
     v: int
+
+
+def _of_daily(player_id: str, kind: str, merit: int) -> Row:
+    """All that ever changes of it is that a guest claims a name."""
+    return Row(player_id, kind, merit, 1 if kind == "guest" else 2)
 
 
 def _daily_rows() -> "Select[Any]":
@@ -44,19 +49,36 @@ async def changed(connection: AsyncConnection, limit: int) -> dict[str, list[Row
     found: dict[str, list[Row]] = {}
     query = _daily_rows().where(~plays.c.boarded).limit(limit)
     for player, kind, merit, race in await connection.execute(query):
-        found.setdefault(f"daily:{race}", []).append(Row(player, kind, merit, 1))
+        found.setdefault(f"daily:{race}", []).append(_of_daily(player, kind, merit))
     named = _named_rows().where(board_rows.c.boarded_v < board_rows.c.v).limit(limit)
     for player, kind, merit, v, board in await connection.execute(named):
         found.setdefault(board, []).append(Row(player, kind, merit, v))
     return found
 
 
+def _daily(name: str) -> bool:
+    return name.startswith("daily:")
+
+
+async def _kinds(connection: AsyncConnection, rows: Sequence[Row]) -> dict[str, str]:
+    """By player: the present kind, which no claim changes before the end of the transaction."""
+    of_rows = players.c.id.in_({row.player_id for row in rows})
+    query = select(players.c.id, players.c.kind).where(of_rows).order_by(players.c.id)
+    locked = await connection.execute(query.with_for_update(read=True))
+    return {row.id: row.kind for row in locked}
+
+
 async def told(connection: AsyncConnection, changed_: Mapping[str, list[Row]]) -> None:
     """Note that Redis knows these rows at these versions."""
     plays_told, rows_told = [], []
+    kinds = await _kinds(
+        connection, [row for name, rows in changed_.items() if _daily(name) for row in rows]
+    )
     for name, rows in changed_.items():
-        daily = name.startswith("daily:")
+        daily = _daily(name)
         for row in sorted(rows):
+            if daily and kinds[row.player_id] != row.kind:
+                continue
             if daily:
                 plays_told.append({"of_race": name[6:], "of_player": row.player_id})
             else:
@@ -89,7 +111,7 @@ async def page(
     if after is not None:
         query = query.where(plays.c.player_id > after)
     found = await connection.execute(query.order_by(plays.c.player_id).limit(limit))
-    return [Row(player, kind, merit, 1) for player, kind, merit, _race in found]
+    return [_of_daily(player, kind, merit) for player, kind, merit, _race in found]
 
 
 async def every_board(connection: AsyncConnection) -> dict[str, Board]:

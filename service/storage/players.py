@@ -92,9 +92,13 @@ async def claim(connection: AsyncConnection, player: Player, password: str) -> b
     )
     try:
         async with connection.begin_nested():
-            return (await connection.execute(query)).rowcount == 1
+            claimed = (await connection.execute(query)).rowcount == 1
     except IntegrityError:
         raise NameTaken from None
+    # Boards by kind have the player among the guests.
+    ranked = update(plays).where(plays.c.player_id == player.id, plays.c.boarded)
+    await connection.execute(ranked.values(boarded=False))
+    return claimed
 
 
 async def by_id(connection: AsyncConnection, player_id: str) -> Player | None:
