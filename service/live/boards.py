@@ -21,7 +21,9 @@ from service.storage.boards import Ask, NotOnBoard, Place, Slice, ranked
 from service.storage.ids import id_bytes, id_text
 
 REPLY_SECONDS = 0.25
+LEASE_SECONDS = 60
 KEPT_SECONDS = 90 * 24 * 3600
+"""How long a board counts as complete; its rows are kept a day longer."""
 
 
 class BoardsAway(Exception):
@@ -66,6 +68,14 @@ return {total, start, better, page, own or '', before}
 """
 
 
+_COMPLETE = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[3])
+redis.call('DEL', KEYS[1])
+return 1
+"""
+
+
 class RedisBoards:
     """The boards of one Redis."""
 
@@ -81,6 +91,7 @@ class RedisBoards:
         self._prefix = f"{prefix}board:"
         self._put = self._redis.register_script(_PUT)
         self._slice = self._redis.register_script(_SLICE)
+        self._complete = self._redis.register_script(_COMPLETE)
         self._run_id = ""
 
     async def stop(self) -> None:
@@ -138,7 +149,7 @@ class RedisBoards:
                             self._rows(board, row.kind),
                             *(self._rows(board, kind) for kind in others),
                         ],
-                        args=[_hex(row.player_id), row.merit, row.v, KEPT_SECONDS],
+                        args=[_hex(row.player_id), row.merit, row.v, KEPT_SECONDS + 24 * 3600],
                         client=pipe,
                     )
                 await pipe.execute()
@@ -157,18 +168,25 @@ class RedisBoards:
         """Whether the rebuild of a board is ours to do. Raises `BoardsAway`."""
         try:
             return bool(
-                await self._redis.set(f"{self._prefix}{board}:rebuild", token, nx=True, ex=60)
+                await self._redis.set(self._rebuild(board), token, nx=True, ex=LEASE_SECONDS)
             )
+        except (RedisError, OSError) as error:
+            raise BoardsAway from error
+
+    async def go_on(self, board: str) -> None:
+        """Keep a rebuild that is ours a while longer. Raises `BoardsAway`."""
+        try:
+            await self._redis.expire(self._rebuild(board), LEASE_SECONDS)
         except (RedisError, OSError) as error:
             raise BoardsAway from error
 
     async def complete(self, board: str, token: str) -> None:
         """Mark a board complete, unless Redis was emptied meanwhile. Raises `BoardsAway`."""
         try:
-            held = await self._redis.get(f"{self._prefix}{board}:rebuild")
-            if held == token.encode():
-                await self._redis.set(self._mark(board), self._run_id, ex=KEPT_SECONDS)
-                await self._redis.delete(f"{self._prefix}{board}:rebuild")
+            await self._complete(
+                keys=[self._rebuild(board), self._mark(board)],
+                args=[token, self._run_id, KEPT_SECONDS],
+            )
         except (RedisError, OSError) as error:
             raise BoardsAway from error
 
@@ -179,7 +197,7 @@ class RedisBoards:
                 await self._redis.delete(
                     self._mark(board),
                     f"{self._prefix}{board}:v",
-                    f"{self._prefix}{board}:rebuild",
+                    self._rebuild(board),
                     *(self._rows(board, kind) for kind in (None, "guest", "human", "bot")),
                 )
         except (RedisError, OSError) as error:
@@ -187,6 +205,9 @@ class RedisBoards:
 
     def _rows(self, board: str, kind: str | None) -> str:
         return f"{self._prefix}{board}:{kind or 'all'}"
+
+    def _rebuild(self, board: str) -> str:
+        return f"{self._prefix}{board}:rebuild"
 
     def _mark(self, board: str) -> str:
         return f"{self._prefix}{board}:complete"

@@ -99,6 +99,7 @@ async def rebuild(database: Database, redis: RedisBoards, name: str, board: Boar
         async with database.read() as connection:
             rows = await board_sync.page(connection, board, after, PAGE)
         await redis.put(name, rows)
+        await redis.go_on(name)
         if len(rows) < PAGE:
             break
         after = rows[-1].player_id
