@@ -21,6 +21,7 @@ class Sockets:
         self._on_error = on_error
         self._open: set[Connection] = set()
         self._by_player: dict[str, set[Connection]] = {}
+        self._counted: dict[Connection, str] = {}
 
     def __len__(self) -> int:
         return len(self._open)
@@ -36,22 +37,28 @@ class Sockets:
         finally:
             self._open.discard(connection)
             SOCKETS.dec()
-            if connection.viewer is not None:
-                own = self._by_player.get(connection.viewer)
-                if own is not None:
-                    own.discard(connection)
-                    if not own:
-                        del self._by_player[connection.viewer]
+            self._leave(connection)
 
     def _admit(self, connection: Connection) -> bool:
         """Whether the connection's player may have one more socket."""
+        self._leave(connection)  # `auth` may have made it another player's, or the same one's again
         if connection.viewer is None:
             return True
         own = self._by_player.setdefault(connection.viewer, set())
         if len(own) >= MAX_SOCKETS:
             return False
         own.add(connection)
+        self._counted[connection] = connection.viewer
         return True
+
+    def _leave(self, connection: Connection) -> None:
+        """Count a connection for nobody any longer."""
+        player = self._counted.pop(connection, None)
+        if player is not None:
+            own = self._by_player[player]
+            own.discard(connection)
+            if not own:
+                del self._by_player[player]
 
     def revoke(self, token_ids: Iterable[str]) -> None:
         """Close the sockets of tokens that count no longer."""

@@ -106,10 +106,12 @@ class Session:
         except Exception as error:
             self._error(error)
             self._close_for(error)
+            await self._connection.gone()
             return
         self._connection.speaks_for(token)
         if not admit(self._connection):
             self._too_many()
+            await self._connection.gone()
             return
         self._ready(token.player)
 
