@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from service.contest.play import Ranking
+from service.contest.race import Settings
 
 _NAME = r"^[A-Za-z0-9_-]{3,20}\Z"
 Name = Annotated[str, Meta(pattern=_NAME)]
@@ -33,6 +34,9 @@ Instant = Annotated[datetime, Meta(tz=True)]
 def is_name(text: str) -> bool:
     """Whether a player could have that name."""
     return re.match(_NAME, text) is not None
+
+
+DEFAULT_CAPACITY = 8
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,6 +91,18 @@ class NewRace(Request, frozen=True):
     deals: Literal["winnable", "any"] = "winnable"
     opens_at: Instant | None = None
     closes_at: Instant | None = None
+
+    def live(self) -> Settings:
+        """The settings of a live race, where nothing is said those that anybody gets."""
+        return Settings(
+            self.game,
+            self.name,
+            self.capacity or DEFAULT_CAPACITY,
+            self.time_limit_ms,
+            self.ranking or "time",
+            self.rated is not False,
+            self.listed,
+        )
 
 
 class Quick(Request, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from service.contest.events import Logged
-from service.contest.race import Race
+from service.contest.race import Race, fold
 from service.contest.ranking import Standing
 from service.feed.cursor import Cursor
 from service.feed.frames import event_frame, personal_data, race_data
@@ -35,6 +35,7 @@ class RaceSource:
         self._reader = reader
         self._race_id = race_id
         self._topic = f"race:{race_id}"
+        self._head: Race | None = None
         self._shown: deque[Step] = deque(maxlen=KEPT)
         self._wanted = 0
         self._pulling: asyncio.Task[None] | None = None
@@ -43,7 +44,7 @@ class RaceSource:
     def woken(self, v: int, cursors: Cursors) -> None:
         """The log has reached v: read it and show every cursor what is new."""
         self._wanted = max(self._wanted, v)
-        if self._shown and self._shown[-1].race.v >= v:
+        if self._head is not None and self._head.v >= v:
             for cursor in cursors():
                 cursor.offer(v, None)
         elif self._pulling is None:
@@ -55,37 +56,43 @@ class RaceSource:
 
     async def _pull(self, cursors: Cursors) -> None:
         try:
-            while True:
-                after = self._shown[-1].race.v if self._shown else self._wanted - 1
-                steps = await self._steps(after)
-                self._shown.extend(steps)
-                for step in steps:
+            while self._head is None or self._head.v < self._wanted:
+                if self._head is None:
+                    self._head, tail = await self._folded(self._wanted - 1)
+                else:
+                    tail = await self._reader.race_tail(self._race_id, self._head.v)
+                if not tail:
+                    return  # the wake was ahead of what can be read; heads are compared again
+                for logged in tail:
+                    self._head = self._head.after(logged)
+                    step = await self._step(self._head, logged)
+                    self._shown.append(step)
                     for cursor in cursors():
                         cursor.offer(step.race.v, self._frame(step, cursor.outlet.viewer))
-                if not steps or self._shown[-1].race.v >= self._wanted:
-                    return
         except Unavailable:
-            return  # heads are compared again
+            return  # likewise
 
     async def page(self, after: int, limit: int, viewer: str | None) -> list[tuple[int, str]]:
         """Up to `limit` frames after a version, for one viewer."""
         if self._shown and self._shown[0].race.v <= after + 1:
-            steps = [step for step in self._shown if step.race.v > after]
+            steps = [step for step in self._shown if step.race.v > after][:limit]
         else:
-            steps = await self._steps(after)
-        return [(step.race.v, self._frame(step, viewer)) for step in steps[:limit]]
+            race, log = await self._folded(after)
+            steps = []
+            for logged in log[:limit]:
+                race = race.after(logged)
+                steps.append(await self._step(race, logged))
+        return [(step.race.v, self._frame(step, viewer)) for step in steps]
 
-    async def _steps(self, after: int) -> list[Step]:
-        """The events after a version, each with the race just after it and everybody's frame."""
+    async def _folded(self, until: int) -> tuple[Race, list[Logged]]:
+        """The race at a version, and its log from there on."""
         race, log, self._deal = await self._reader.race_log(self._race_id)
-        steps = []
-        for logged in log:
-            race = race.after(logged)
-            if race.v > after:
-                rows = await self._reader.final_standings(race)
-                data = race_data(race, logged, rows)
-                steps.append(Step(race, logged, event_frame(self._topic, race.v, data), rows))
-        return steps
+        return fold(race, log[:until]), log[until:]
+
+    async def _step(self, race: Race, logged: Logged) -> Step:
+        rows = await self._reader.final_standings(race)
+        frame = event_frame(self._topic, race.v, race_data(race, logged, rows))
+        return Step(race, logged, frame, rows)
 
     def _frame(self, step: Step, viewer: str | None) -> str:
         race, logged, frame, rows = step

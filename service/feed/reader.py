@@ -130,6 +130,10 @@ class Reader:
             deal = await races.deal_of(connection, race_id)
         return Race(header), await self._journal.events(race_id), deal
 
+    async def race_tail(self, race_id: str, after: int) -> list[Logged]:
+        """A race's events after a version."""
+        return await self._journal.events(race_id, after)
+
     async def final_standings(self, race: Race) -> tuple[Standing, ...]:
         """Everybody's standings once a race has ended, before that nothing."""
         if race.state != "ended":
@@ -338,7 +342,7 @@ def page_of(rows: Sequence[Standing], ask: Ask, as_of: str) -> BoardPage:
     Its `next` is the place of the last row, not its merit: the rows of a live race are few.
     """
     if ask.kind is not None:
-        rows = [row for row in rows if row.player.kind == ask.kind]
+        rows = ranked_anew([row for row in rows if row.player.kind == ask.kind])
     places = {row.player.id: at for at, row in enumerate(rows)}
     start = 0
     if ask.around is not None:
@@ -354,6 +358,16 @@ def page_of(rows: Sequence[Standing], ask: Ask, as_of: str) -> BoardPage:
     return BoardPage(
         page, (last, page[-1].player.id) if more and page else None, len(rows), as_of, me
     )
+
+
+def ranked_anew(rows: Sequence[Standing]) -> list[Standing]:
+    """Some rows of standings, ranked among themselves."""
+    anew: list[Standing] = []
+    for at, row in enumerate(rows, 1):
+        tied = anew and row.rank == rows[at - 2].rank
+        rank = None if row.rank is None else anew[-1].rank if tied else at
+        anew.append(msgspec.structs.replace(row, rank=rank))
+    return anew
 
 
 __all__ = ["NotFound", "NotVisible", "RaceNotEnded", "Reader"]

@@ -1,5 +1,7 @@
 """The two games: cards, deals, positions and moves. Pure; knows no player, clock or store."""
 
+import functools
+
 from service.rules import kings_way, royal_mullein
 from service.rules.cards import Card, Deck
 from service.rules.deal import DEAL_VERSION, check_seed, commitment, shuffled
@@ -20,6 +22,7 @@ def game_named(name: str) -> Game:
         raise UnknownGame(name) from None
 
 
+@functools.lru_cache(maxsize=512)
 def start(game: str, seed: str) -> Position:
     """The position of the deal (game, seed) before the first move.
 

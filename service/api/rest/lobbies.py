@@ -11,7 +11,6 @@ from service.api.house import house_of
 from service.api.http import Endpoint, body_bytes, once, parsed, path_id, player, reply, sent_or
 from service.api.messages import NewRace, Nothing, Quick
 from service.contest.player import Player
-from service.contest.race import Settings
 from service.referee.lobbies import Entered, Slip
 
 
@@ -52,8 +51,7 @@ class QuickRace(Endpoint):
         body = await body_bytes(request)
         asked = parsed(request, body, Quick)
         # What anybody gets who makes a race and says nothing more about it.
-        usual = NewRace(game=asked.game, kind="live")
-        settings = Settings(*(getattr(usual, field) for field in Settings._fields))
+        settings = NewRace(game=asked.game, kind="live").live()
         return await _entered(request, who, body, lambda slip: lobbies.quick(who, settings, slip))
 
 

@@ -42,7 +42,6 @@ from service.referee.races import Slip
 from service.rules import GAMES
 from service.storage import races as stored
 
-DEFAULT_CAPACITY = 8
 MAX_OPEN_MS = 31 * 86_400_000
 MAX_AHEAD_MS = 366 * 86_400_000
 EARLY_MS = 60_000
@@ -117,16 +116,7 @@ def _live(house: House, who: Player, asked: NewRace, slip: Slip | None) -> Await
     if asked.opens_at is not None or asked.closes_at is not None:
         raise Malformed("opens_at and closes_at are for open races")
     return house.races.create_live(
-        who,
-        asked.game,
-        name=asked.name,
-        capacity=asked.capacity or DEFAULT_CAPACITY,
-        time_limit_ms=asked.time_limit_ms,
-        ranking=asked.ranking or "time",
-        rated=asked.rated is not False,
-        listed=asked.listed,
-        winnable=asked.deals == "winnable",
-        slip=slip,
+        who, **asked.live()._asdict(), winnable=asked.deals == "winnable", slip=slip
     )
 
 
