@@ -3,6 +3,7 @@
 import itertools
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.servers import Postgres
 Houses = Callable[[int], Awaitable[list[House]]]
 
 _names = itertools.count(1)
+_months = itertools.count(0)
 
 
 @pytest.fixture
@@ -82,3 +84,12 @@ async def house(houses: Houses) -> House:
 @pytest.fixture
 async def own_house(own_houses: Houses) -> House:
     return (await own_houses(1))[0]
+
+
+@pytest.fixture
+def month(time: Time) -> str:
+    """A month (YYYY-MM) in which no other test plays; it is now noon of its tenth day."""
+    years, months = divmod(next(_months), 12)
+    when = datetime(2030 + years, 1 + months, 10, 12, tzinfo=UTC)
+    time.now = int(when.timestamp()) * 1000
+    return f"{when:%Y-%m}"

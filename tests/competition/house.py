@@ -147,6 +147,9 @@ class House:
     async def race(self, race: Race) -> Race:
         return await self.reader.race(race.header.id)
 
+    async def race_of(self, race_id: str) -> Race:
+        return await self.reader.race(race_id)
+
     async def settle(self, race: Race) -> Race:
         """The race once nothing more is owed now; what the end of a play has set off included."""
         await self.process.clock.stop()
