@@ -5,14 +5,14 @@ evenly; whoever finds it empty is refused until one has come back.
 
 | limit | what counts | for each | at once | comes back |
 |---|---|---|---|---|
-| `requests` | every request but the log-in of a socket | player, else address | 5,000 | 200 a second |
+| `requests` | every request | player, else address | 5,000 | 200 a second |
 | `sockets` | sockets opened | address | 2,000 | 100 a second |
 | `accounts` | guests and players made | address | 5,000 | 5,000 an hour |
 | `login` | attempts to log in | account and address | 10 | 10 a minute |
 | `login-address` | failed attempts | address | 300 | 300 an hour |
 | `login-account` | failed attempts | account | 30 | 30 an hour |
 | `login-stranger` | failed attempts once those are used up | account and address | 3 | 3 an hour |
-| `races` | races made | player | 60 | 60 a minute |
+| `races` | races made, rematches and quick races too | player | 60 | 60 a minute |
 | `plays` | practice plays made | player | 300 | 120 a minute |
 | `tokens` | tokens made | player | 100 | 100 an hour |
 

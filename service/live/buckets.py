@@ -9,9 +9,9 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
@@ -20,6 +20,7 @@ MAX_BUCKETS = 50_000
 """Buckets kept in memory; beyond, those longest not drawn on are forgotten."""
 WAIT_SECONDS = 0.1
 """How long an answer of Redis is waited for."""
+PARTS = 4
 AWAY_SECONDS = 1.0
 """How long Redis is left alone after it did not answer."""
 
@@ -76,12 +77,16 @@ class MemoryBuckets:
         """As `take`, at once."""
         full_at = [self._full_at.get(bucket.key, 0) for bucket in buckets]
         levels, after = _taken(buckets, full_at, now)
+        self.learn(buckets, after)
+        return levels
+
+    def learn(self, buckets: Sequence[Bucket], after: Sequence[int]) -> None:
+        """When the buckets will be full (microseconds)."""
         for bucket, instant in zip(buckets, after, strict=True):
             self._full_at[bucket.key] = instant
             self._full_at.move_to_end(bucket.key)
         while len(self._full_at) > self._limit:
             self._full_at.popitem(last=False)
-        return levels
 
     def give_back_now(self, buckets: Sequence[Bucket]) -> None:
         """As `give_back`, at once."""
@@ -130,59 +135,107 @@ end
 
 
 class RedisBuckets:
-    """Buckets that all processes share; each has its own while Redis is slow or away."""
+    """Buckets that all processes share; while Redis is slow or away each goes on by itself.
+
+    What is asked while an answer is under way is asked together, on the same connection.
+    """
 
     def __init__(self, url: str, prefix: str, log: Callable[[str, Exception], None]) -> None:
         self._prefix = f"{prefix}limit:"
         self._log = log
         self._memory = MemoryBuckets()
-        # Few connections and no retries: an answer that does not come at once is not needed.
-        self._redis = Redis.from_pool(
-            BlockingConnectionPool.from_url(
-                url,
-                max_connections=8,
-                timeout=WAIT_SECONDS,
-                socket_timeout=WAIT_SECONDS,
-                socket_connect_timeout=WAIT_SECONDS,
-                retry=Retry(NoBackoff(), 0),
-            )
+        # No retries: an answer that does not come at once is not needed.
+        self._redis = Redis.from_url(
+            url,
+            socket_timeout=WAIT_SECONDS,
+            socket_connect_timeout=WAIT_SECONDS,
+            retry=Retry(NoBackoff(), 0),
         )
-        self._take = self._redis.register_script(_TAKE)
-        self._give_back = self._redis.register_script(_GIVE_BACK)
+        self._asked: list[_Question] = []
+        self._asking: asyncio.Task[None] | None = None
         self._away_until: float | None = None
 
     async def take(self, buckets: Sequence[Bucket], now: int) -> list[Level]:
-        if self._ask():
-            numbers = [number for bucket in buckets for number in (bucket.unit, bucket.size)]
-            try:
-                async with asyncio.timeout(WAIT_SECONDS):
-                    told = await self._take(self._keys(buckets), [now * 1000, *numbers])
-            except (RedisError, OSError, TimeoutError) as error:
-                self._lost(error)
-            else:
-                self._away_until = None
-                return _taken(buckets, [int(text) for text in cast(list[bytes], told)], now)[0]
-        return self._memory.take_now(buckets, now)
+        numbers = [number for bucket in buckets for number in (bucket.unit, bucket.size)]
+        told = await self._answer(_TAKE, buckets, [now * 1000, *numbers])
+        if told is None:
+            return self._memory.take_now(buckets, now)
+        levels, after = _taken(buckets, [int(text) for text in cast(list[bytes], told)], now)
+        # Should Redis go away, this process goes on from what it last heard.
+        self._memory.learn(buckets, after)
+        return levels
 
     async def give_back(self, buckets: Sequence[Bucket]) -> None:
-        if self._ask():
-            try:
-                async with asyncio.timeout(WAIT_SECONDS):
-                    await self._give_back(self._keys(buckets), [bucket.unit for bucket in buckets])
-            except (RedisError, OSError, TimeoutError) as error:
-                self._lost(error)
-            else:
-                self._away_until = None
-                return
         self._memory.give_back_now(buckets)
+        await self._answer(_GIVE_BACK, buckets, [bucket.unit for bucket in buckets])
 
     async def stop(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         await self._redis.aclose()
 
-    def _keys(self, buckets: Sequence[Bucket]) -> list[str]:
-        return [self._prefix + bucket.key for bucket in buckets]
+    async def _answer(
+        self, script: str, buckets: Sequence[Bucket], numbers: list[int]
+    ) -> Any | None:
+        """What Redis says, None when it says nothing in time."""
+        if not self._present():
+            return None
+        keys = [self._prefix + bucket.key for bucket in buckets]
+        question = _Question(
+            [script, len(keys), *keys, *numbers], asyncio.get_running_loop().create_future()
+        )
+        self._asked.append(question)
+        if self._asking is None:
+            self._asking = asyncio.ensure_future(self._ask())
+        return await question.answer
 
-    def _ask(self) -> bool:
+    async def _ask(self) -> None:
+        """Ask whatever there is to ask, until there is nothing more."""
+        group: list[_Question] = []
+        try:
+            while self._asked:
+                group, self._asked = self._asked, []
+                told = await self._in_time(group)
+                for question, answer in zip(group, told, strict=True):
+                    if not question.answer.done():
+                        question.answer.set_result(answer)
+        finally:
+            self._asking = None
+            for question in (*group, *self._asked):
+                if not question.answer.done():
+                    question.answer.set_result(None)
+            self._asked = []
+
+    async def _in_time(self, group: "list[_Question]") -> list[Any | None]:
+        task = asyncio.ensure_future(self._execute(group))
+        try:
+            # In parts: when it is this process that was late, the answer may be there already.
+            for _ in range(PARTS):
+                if task in (await asyncio.wait([task], timeout=WAIT_SECONDS / PARTS))[0]:
+                    break
+            else:
+                raise TimeoutError
+            told = task.result()
+        except (RedisError, OSError, TimeoutError) as error:
+            if self._away_until is None:
+                self._log("limits.lost", error)
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            return [None] * len(group)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        self._away_until = None
+        return told
+
+    async def _execute(self, group: "list[_Question]") -> list[Any]:
+        async with self._redis.pipeline(transaction=False) as pipe:
+            for question in group:
+                _ = pipe.eval(*question.words)
+            return await pipe.execute()
+
+    def _present(self) -> bool:
         """Whether to ask Redis; while it is away, one caller a second does."""
         if self._away_until is None:
             return True
@@ -192,10 +245,10 @@ class RedisBuckets:
         self._away_until = now + AWAY_SECONDS
         return True
 
-    def _lost(self, error: Exception) -> None:
-        if self._away_until is None:
-            self._log("limits.lost", error)
-        self._away_until = time.monotonic() + AWAY_SECONDS
+
+class _Question(NamedTuple):
+    words: list[Any]
+    answer: "asyncio.Future[Any | None]"
 
 
 def _taken(
