@@ -1,7 +1,4 @@
-"""`samedeal demo`: four built-in players race over the public API, and everything is checked.
-
-`client` (with `socket`, `feed` and `messages`) is a client that anybody could write and use.
-"""
+"""`samedeal demo`: four built-in players race over the public API, and everything is checked."""
 
 import asyncio
 import contextlib
@@ -10,9 +7,10 @@ import signal
 import sys
 from collections.abc import Iterator
 
-from service.demo.client import Client
-from service.demo.messages import Lost, Refused
-from service.demo.players import HABITS, NoStart
+from service.bots.client import Client
+from service.bots.messages import Lost, Refused
+from service.bots.playing import NoStart
+from service.demo.players import HABITS
 from service.demo.scene import Scene
 from service.demo.server import ServerFailed, own_server
 from service.demo.show import Show, Unread

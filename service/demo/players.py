@@ -1,14 +1,10 @@
 """Four players of different habits, who see what any player sees: their own board and its moves."""
 
-import asyncio
 import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from service.demo.client import Client
-from service.demo.feed import RaceNews
-from service.demo.messages import Board, Play, Race, RaceEvent, Refused
-from service.demo.socket import Socket
+from service.bots.messages import Board
 from service.rules.cards import NEXT_TO, RANK
 
 Choose = Callable[[Board, tuple[str, ...], random.Random], str]
@@ -21,10 +17,6 @@ class Habit(NamedTuple):
     name: str
     pace: float
     choose: Choose
-
-
-class NoStart(Exception):
-    """A race was called off, or ended without the player having had a play in it."""
 
 
 # Habits. A move's text says what it is: `c5-w` clears a card of a column (King's Way), `w-f2` and
@@ -98,75 +90,3 @@ def _leads_on(board: Board, move: str) -> int:
         name[0] == "c" and name != source and bool(pile.up) and pile.up[-1] in fits
         for name, pile in board.piles.items()
     )
-
-
-# Playing
-
-
-async def started_play(client: Client, race_id: str, socket: Socket) -> Play:
-    """Wait for the start of a race that the client is in: the own play, as it then is.
-
-    Raises `NoStart`.
-    """
-    feed = await socket.watch_race(race_id)
-    try:
-        async for news in feed:
-            play = await _own_play(client, news)
-            if play is not None:
-                return play
-    finally:
-        await feed.close()
-    raise NoStart(f"{race_id}: no longer watched")
-
-
-async def _own_play(client: Client, news: RaceNews) -> Play | None:
-    match news:
-        case RaceEvent(type="started", play=Play() as play):
-            return play
-        case Race(me=me) if me is not None and me.play is not None:
-            return await client.play(me.play)  # it has started before we could watch it
-        case Race(state="cancelled" | "ended") | RaceEvent(type="cancelled" | "race-ended"):
-            raise NoStart("the race has come to its end without us")
-        case _:
-            return None
-
-
-async def play_out(
-    client: Client,
-    socket: Socket,
-    play: Play,
-    habit: Habit,
-    rng: random.Random,
-    *,
-    seconds_a_move: float,
-    patience: float,
-) -> Play:
-    """Play until it is over; after `patience` seconds resign. The play as held at its end."""
-    try:
-        async with asyncio.timeout(patience):
-            while not play.over:
-                await asyncio.sleep(seconds_a_move * habit.pace * rng.uniform(0.5, 1.5))
-                play = await _moved(client, socket, play, habit, rng)
-    except TimeoutError:
-        try:
-            await client.resign(play.id)
-        except Refused as error:
-            if error.code != "play-over":
-                raise
-        play = await client.play(play.id)
-    return play
-
-
-async def _moved(
-    client: Client, socket: Socket, play: Play, habit: Habit, rng: random.Random
-) -> Play:
-    if play.board is None:
-        raise ValueError(f"the board of {play.id} is not shown to its player")
-    move = habit.choose(play.board, play.legal, rng)
-    try:
-        return play.after(await socket.move(play.id, play.ply + 1, move))
-    except Refused as error:
-        if error.code not in ("ply-conflict", "play-over"):
-            raise
-        # The play has got on without us: our time is up, or we sit at two tables.
-        return await client.play(play.id)

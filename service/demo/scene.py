@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from service.demo.messages import Player, Progress, Race, RaceEvent
+from service.bots.messages import Player, Progress, Race, RaceEvent
 from service.rules import GAMES
 
 

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from service.demo.messages import Standing
+from service.bots.messages import Standing
 from service.demo.scene import Scene
 from service.demo.stage import Result
 

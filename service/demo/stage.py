@@ -4,13 +4,14 @@ import asyncio
 import random
 from typing import NamedTuple
 
+from service.bots.client import Client
+from service.bots.feed import Feed, RaceNews
+from service.bots.messages import Board, Lost, Play, Proof, Race, RaceEvent, RaceProgress, Standing
+from service.bots.playing import play_out, started_play
+from service.bots.socket import Socket
 from service.contest.proof import BadProof, Checked, verify
-from service.demo.client import Client
-from service.demo.feed import Feed, RaceNews
-from service.demo.messages import Lost, Play, Proof, Race, RaceEvent, RaceProgress, Standing
-from service.demo.players import Habit, play_out, started_play
+from service.demo.players import Habit
 from service.demo.scene import Scene
-from service.demo.socket import Socket
 from service.rules import GAMES
 
 RACE_SECONDS = 16.0
@@ -62,14 +63,17 @@ async def live_race(
 
 
 async def _play(seat: Seat, race: Race) -> Play:
-    play = await started_play(seat.client, race.id, seat.socket)
+    usual = RACE_SECONDS / (SHARE_OF_MOVES * GAMES[race.game].max_moves) * seat.habit.pace
+
+    async def decide(board: Board, legal: tuple[str, ...]) -> str:
+        return seat.habit.choose(board, legal, seat.rng)
+
     return await play_out(
         seat.client,
         seat.socket,
-        play,
-        seat.habit,
-        seat.rng,
-        seconds_a_move=RACE_SECONDS / (SHARE_OF_MOVES * GAMES[race.game].max_moves),
+        await started_play(seat.client, race.id, seat.socket),
+        decide,
+        pause=lambda: usual * seat.rng.uniform(0.5, 1.5),
         patience=PLAY_SECONDS,
     )
 

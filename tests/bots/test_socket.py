@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from service.demo.client import Client
-from service.demo.messages import Delta, Lost, Play, Race, RaceEvent, Refused
-from service.demo.socket import Socket
-from tests.demo.conftest import Home
-from tests.demo.races import PATIENCE_S, both_resign, events_until, wire_to
+from service.bots.client import Client
+from service.bots.messages import Delta, Lost, Play, Race, RaceEvent, Refused
+from service.bots.socket import Socket
+from tests.bots.conftest import Home
+from tests.bots.races import PATIENCE_S, both_resign, events_until, wire_to
 from tests.storage.cable import Cable
 
 
@@ -202,7 +202,7 @@ async def test_a_revoked_token_is_the_end(home: Home, soon: None) -> None:
 async def test_a_service_that_is_away_is_given_up(
     home: Home, soon: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.demo.socket.PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("service.bots.socket.PATIENCE_SECONDS", 0.5)
     async with wire_to(home) as (wire, address), Client(address) as me, me.socket() as socket:
         feed = await socket.watch_race("no-matter")
         wire.cut()

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from service.demo.messages import Delta, Frame, Play, Progress, Race, RaceEvent, RaceProgress
+from service.bots.messages import Delta, Frame, Play, Progress, Race, RaceEvent, RaceProgress
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from service.demo.client import Client
-from service.demo.feed import Feed, RaceNews
-from service.demo.messages import RaceEvent
-from tests.demo.conftest import Home
+from service.bots.client import Client
+from service.bots.feed import Feed, RaceNews
+from service.bots.messages import RaceEvent
+from tests.bots.conftest import Home
 from tests.storage.cable import Cable
 
 PATIENCE_S = 20.0

@@ -6,17 +6,17 @@ import sys
 
 import pytest
 
+from service.bots.client import Client
+from service.bots.messages import RaceProgress, Refused
 from service.contest.proof import verify
-from service.demo.client import Client
-from service.demo.messages import RaceProgress, Refused
-from tests.demo.conftest import Home
-from tests.demo.races import PATIENCE_S, both_resign, events_until
+from tests.bots.conftest import Home
+from tests.bots.races import PATIENCE_S, both_resign, events_until
 
 
 def test_it_needs_nothing_of_the_service_itself() -> None:
     rooms = "api accounts feed referee live storage app server settings solver"
     code = (
-        "import sys, service.demo.client, service.demo.players\n"
+        "import sys, service.bots.client, service.bots.playing\n"
         f"print([m for m in sys.modules for r in {rooms.split()} if m.startswith('service.' + r)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

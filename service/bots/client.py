@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx2
 import msgspec
 
-from service.demo.messages import (
+from service.bots.messages import (
     Account,
     Delta,
     Lost,
@@ -30,7 +30,7 @@ from service.demo.messages import (
     Refused,
     Standing,
 )
-from service.demo.socket import Socket
+from service.bots.socket import Socket
 
 T = TypeVar("T")
 

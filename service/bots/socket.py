@@ -19,8 +19,8 @@ from msgspec import Struct
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from service.demo.feed import Feed, PlayNews, RaceNews, play_news, race_news
-from service.demo.messages import Delta, Frame, Lost, Refused
+from service.bots.feed import Feed, PlayNews, RaceNews, play_news, race_news
+from service.bots.messages import Delta, Frame, Lost, Refused
 
 FINAL = {1008: "policy", 1009: "too-big", 4001: "token-revoked", 4003: "bad-token"}
 """Close codes after which trying again would only bring the same. After all others, among them 1012

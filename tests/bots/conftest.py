@@ -46,4 +46,4 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reconnect after 0 to 0.2 s instead of 3."""
-    monkeypatch.setattr("service.demo.socket.RECONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("service.bots.socket.RECONNECT_SECONDS", 0.2)
