@@ -93,10 +93,12 @@ class Session:
                     self._say(pong if ping is None else pong | {"id": ping})
                 case Auth(token):
                     await self._auth(token, admit)
-        except (BadJson, Malformed) as error:
-            self._unreadable(raw, error)
         except Exception as error:
-            self._error(error, getattr(error, "topic", None))
+            topic = getattr(error, "topic", None)
+            if topic is None and isinstance(error, BadJson | Malformed):
+                self._unreadable(raw, error)
+            else:
+                self._error(error, topic)
 
     async def _auth(self, text: str, admit: Callable[[Connection], bool]) -> None:
         if not self._first:
