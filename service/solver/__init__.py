@@ -1,0 +1,41 @@
+"""Search with full knowledge of the cards. Pure: no clock, no entropy; budgets are in states.
+
+Verdicts are `solved` with a line that the rules accept, `unwinnable` by exhaustion, or `unknown`
+when the budget ends. The hot loops are in C where a compiler was there, else in Python with the
+same results.
+"""
+
+from service.solver.analysis import Analysis, BadLog, Looked, after, analysis
+from service.solver.certificate import Certificate, certificate
+from service.solver.solve import Hint, ease, hint, par, solve
+from service.solver.verdict import (
+    DEFAULT_BUDGETS,
+    HINT_BUDGETS,
+    MAX_BUDGET,
+    SOLVER_VERSION,
+    BadBudget,
+    BadPosition,
+    Verdict,
+)
+
+__all__ = [
+    "DEFAULT_BUDGETS",
+    "HINT_BUDGETS",
+    "MAX_BUDGET",
+    "SOLVER_VERSION",
+    "Analysis",
+    "BadBudget",
+    "BadLog",
+    "BadPosition",
+    "Certificate",
+    "Hint",
+    "Looked",
+    "Verdict",
+    "after",
+    "analysis",
+    "certificate",
+    "ease",
+    "hint",
+    "par",
+    "solve",
+]
