@@ -22,7 +22,17 @@ from service.api.errors import Malformed
 from service.api.house import House
 from service.api.http import error_response
 from service.api.middleware import Gate, Watchman
-from service.api.rest import accounts, dailies, games, leaderboards, lobbies, plays, profiles, races
+from service.api.rest import (
+    accounts,
+    dailies,
+    deals,
+    games,
+    leaderboards,
+    lobbies,
+    plays,
+    profiles,
+    races,
+)
 from service.api.socket.endpoint import Sockets
 from service.feed.boards import Leaderboards
 from service.feed.hub import Hub
@@ -36,9 +46,11 @@ from service.logs import fault
 from service.metrics import FAULTS
 from service.referee.board_keeper import BoardKeeper
 from service.referee.clock import RefereeClock
+from service.referee.insight import Insight
 from service.referee.lobbies import Lobbies
 from service.referee.open_races import OpenRaces
 from service.referee.plays import Plays
+from service.referee.pool import PoolKeeper
 from service.referee.races import Races
 from service.settings import Settings
 from service.storage import receipts
@@ -109,6 +121,8 @@ class Process:
         leaderboards = Leaderboards(
             self.database, self.redis_boards, self.keeper.missing if self.keeper else _ignore
         )
+        self.pool = PoolKeeper(self.database, settings.pool, functools.partial(failed, "pool"))
+        self.insight = Insight(self.database, play_shelf)
         self.reader = Reader(self.database, self.journal, play_shelf, race_shelf, leaderboards)
         self.hub = Hub(
             self.database,
@@ -131,6 +145,7 @@ class Process:
             self.open_races,
             leaderboards,
             Profiles(self.database),
+            self.insight,
         )
         self.sockets = Sockets(self.house, functools.partial(failed, "socket"))
         self._tasks: list[asyncio.Task[None]] = []
@@ -157,6 +172,7 @@ class Process:
         await self.clock.start()
         if self.keeper is not None:
             await self.keeper.start()
+        await self.pool.start()
         self._tasks = [
             asyncio.create_task(self.database.clock.keep(functools.partial(failed, "time"))),
             asyncio.create_task(self._recheck()),
@@ -177,6 +193,8 @@ class Process:
         await self.hub.stop()
         if self.keeper is not None:
             await self.keeper.stop()
+        await self.pool.stop()
+        self.insight.stop()
         await self.journal.stop()
         await self.bus.stop()
         await self.buckets.stop()
@@ -239,6 +257,7 @@ def create_app(settings: Settings) -> Starlette:
     rest: list[Route] = [
         *accounts.routes,
         *dailies.routes,
+        *deals.routes,
         *games.routes,
         *leaderboards.routes,
         *plays.routes,

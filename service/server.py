@@ -11,6 +11,7 @@ import threading
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+import msgspec
 import uvicorn
 from prometheus_client import multiprocess
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -86,7 +87,7 @@ class _App:
         return app
 
 
-def _config(settings: Settings, host: str, port: int, workers: int) -> uvicorn.Config:
+def _config(settings: Settings, workers: int, host: str = "", port: int = 0) -> uvicorn.Config:
     return uvicorn.Config(
         _App(settings),
         factory=True,
@@ -112,7 +113,7 @@ def _config(settings: Settings, host: str, port: int, workers: int) -> uvicorn.C
 
 def serve(settings: Settings, host: str, port: int, workers: int) -> int:
     """Serve until told to stop; the exit status."""
-    config = _config(settings, host, port, workers)
+    config = _config(settings, workers, host, port)
     listening = config.bind_socket()
     listening.listen(BACKLOG)  # from now on whoever comes waits for the start, and is not refused
     print(f"samedeal listens on http://{host}:{listening.getsockname()[1]}", flush=True)
@@ -120,7 +121,7 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> int:
         return _work(config, listening)
     with tempfile.TemporaryDirectory(prefix="samedeal-metrics-") as shared:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        return _supervise(config, listening, workers)
+        return _supervise(settings, listening, workers)
 
 
 def _work(config: uvicorn.Config, listening: socket.socket) -> int:
@@ -129,41 +130,48 @@ def _work(config: uvicorn.Config, listening: socket.socket) -> int:
     return 0 if server.started else FAILED
 
 
-def _supervise(config: uvicorn.Config, listening: socket.socket, workers: int) -> int:
-    """Keep that many workers on one listening socket; a dead one is replaced, a failed one not."""
+def _supervise(settings: Settings, listening: socket.socket, workers: int) -> int:
+    """Keep that many workers on one listening socket; a dead one is replaced, a failed one not.
+
+    Only the first keeps the pool of deals: it is one for all, and so is the processor.
+    """
     spawn = multiprocessing.get_context("spawn")
     stopping = False
 
     def stop(*_signal: object) -> None:
         nonlocal stopping
         stopping = True
-        for worker in running:
+        for worker in running.values():
             if worker.is_alive():
                 worker.terminate()
 
-    def begin() -> SpawnProcess:
-        worker = spawn.Process(target=_worker, args=(config, listening))
+    def begin(number: int) -> SpawnProcess:
+        own = settings if number == 0 else msgspec.structs.replace(settings, pool=0)
+        worker = spawn.Process(target=_worker, args=(_config(own, workers), listening))
         worker.start()
         if stopping:  # told so in this very moment
             worker.terminate()
         return worker
 
-    running: list[SpawnProcess] = []
+    running: dict[int, SpawnProcess] = {}
     for kind in (signal.SIGTERM, signal.SIGINT):
         signal.signal(kind, stop)
-    running.extend(begin() for _ in range(workers))
+    for number in range(workers):
+        running[number] = begin(number)
     status = 0
     while running:
-        multiprocessing.connection.wait([worker.sentinel for worker in running])
-        for worker in [worker for worker in running if not worker.is_alive()]:
-            running.remove(worker)
+        multiprocessing.connection.wait([worker.sentinel for worker in running.values()])
+        for number, worker in tuple(running.items()):
+            if worker.is_alive():
+                continue
+            del running[number]
             if worker.pid is not None:
                 multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
             if worker.exitcode == FAILED and not stopping:
                 status = FAILED
                 stop()
             elif not stopping:
-                running.append(begin())
+                running[number] = begin(number)
     return status
 
 

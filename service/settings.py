@@ -18,6 +18,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     countdown_ms: int = 5_000
     redis_prefix: str = "samedeal:"
     rate_limits: bool = True
+    pool: int = 0
+    """Certified deals to keep ready for each game; 0: none, and no certificates either."""
 
 
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -32,6 +34,9 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
     limits = set_.get("SAMEDEAL_RATE_LIMITS", "on").lower()
     if limits not in ("on", "off"):
         raise ValueError("SAMEDEAL_RATE_LIMITS must be on or off")
+    pool = set_.get("SAMEDEAL_POOL", "50")
+    if not pool.isascii() or not pool.isdigit() or int(pool) > 100_000:
+        raise ValueError("SAMEDEAL_POOL must be 0 to 100000 deals")
     return Settings(
         database_url=set_.get("SAMEDEAL_DATABASE_URL"),
         redis_url=set_.get("SAMEDEAL_REDIS_URL"),
@@ -41,4 +46,5 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
         countdown_ms=int(countdown),
         redis_prefix=set_.get("SAMEDEAL_REDIS_PREFIX", "samedeal:"),
         rate_limits=limits == "on",
+        pool=int(pool),
     )

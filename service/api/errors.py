@@ -26,6 +26,7 @@ from service.contest.race import (
     WrongKind,
 )
 from service.feed.reader import NotVisible, RaceNotEnded
+from service.referee.insight import NoHints, NotNow, NotOver
 from service.referee.plays import IdReused, NotYourPlay, PlyConflict, TooFast
 from service.rules import IllegalMove, UnknownGame
 from service.rules.deal import BadSeed
@@ -115,6 +116,9 @@ SHAPES: dict[type[Exception], Shape] = {
     NotEntrant: Shape(409, "not-entrant", "Only an entrant may do this."),
     WrongKind: Shape(409, "wrong-kind", "Races of this kind do not take this."),
     NotOnBoard: Shape(404, "not-on-board", "The player has no row on this board."),
+    NoHints: Shape(403, "no-hints", "Races take no hints."),
+    NotOver: Shape(409, "play-not-over", "A play is analysed when it is over."),
+    NotNow: Shape(503, "unavailable", "The solver did not finish in time. Try again."),
     KeyReused: Shape(422, "key-reused", "The Idempotency-Key was used with another body."),
     KeyBusy: Shape(409, "key-busy", "A request with this Idempotency-Key is still running."),
     LeaseLost: Shape(409, "key-busy", "Another request has taken this Idempotency-Key over."),

@@ -11,6 +11,7 @@ from service.feed.hub import Hub
 from service.feed.profiles import Profiles
 from service.feed.reader import Reader
 from service.live.bus import Bus
+from service.referee.insight import Insight
 from service.referee.lobbies import Lobbies
 from service.referee.open_races import OpenRaces
 from service.referee.plays import Plays
@@ -35,6 +36,7 @@ class House(NamedTuple):
     open_races: OpenRaces
     leaderboards: Leaderboards
     profiles: Profiles
+    insight: Insight
 
     def now(self) -> int:
         """Server time, epoch milliseconds."""

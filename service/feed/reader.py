@@ -9,7 +9,7 @@ from service.contest.play import Delta, Entry, Play, begin, replay
 from service.contest.player import Player
 from service.contest.race import Entrant, Race, RaceNotEnded
 from service.contest.ranking import Result, Standing, result_of, standings
-from service.contest.sight import Sight, sight_of_play
+from service.contest.sight import Sight, seed_is_open, sight_of_play
 from service.feed.boards import BoardPage, Leaderboards
 from service.feed.frames import race_data
 from service.feed.views import (
@@ -86,6 +86,19 @@ class Reader:
             raise NotVisible
         await self._note_board(play, viewer)
         return play, play_view(play, sight, state, self._database.clock.now())
+
+    async def open_play(self, play_id: str, viewer: str | None) -> Play:
+        """A play that the viewer may see, of a deal that is no longer secret.
+
+        Raises `NotFound`, `NotVisible`, and `RaceNotEnded` for an entrant's own play before.
+        """
+        play, sight, state = await self.play(play_id, viewer)
+        if sight != "full":
+            raise NotVisible
+        if not seed_is_open(state):
+            raise RaceNotEnded
+        await self._note_board(play, viewer)
+        return play
 
     async def _note_board(self, play: Play, viewer: str | None) -> None:
         """Before a player is shown another's board: note that they have seen the deal."""

@@ -113,6 +113,27 @@ class Resign(Endpoint):
         )
 
 
+class HintFor(Endpoint):
+    """`/v1/plays/{id}/hint`"""
+
+    async def get(self, request: Request) -> Response:
+        house = house_of(request)
+        who = await player(request, "play")
+        play, found = await carried_out(house.insight.hint(who.id, path_id(request)))
+        return reply({"ply": play.ply, "hint": found.hint, "move": found.move})
+
+
+class AnalysisOf(Endpoint):
+    """`/v1/plays/{id}/analysis`"""
+
+    async def get(self, request: Request) -> Response:
+        house = house_of(request)
+        who = await viewer(request)
+        play = await house.reader.open_play(path_id(request), who)
+        data = await carried_out(house.insight.analysis(play))
+        return Response(data, 200, PRIVATE, media_type="application/json")
+
+
 async def page_of(house: House, request: Request, player_id: str, who: str | None) -> Response:
     """A page of a player's plays, the latest first, as the viewer may see them."""
     own = who == player_id
@@ -169,6 +190,8 @@ routes = [
     Route("/plays/{id}", OnePlay),
     Route("/plays/{id}/moves", Moves),
     Route("/plays/{id}/resign", Resign),
+    Route("/plays/{id}/hint", HintFor),
+    Route("/plays/{id}/analysis", AnalysisOf),
     Route("/me/plays", MyPlays),
     Route("/players/{id}/plays", PlayersPlays),
 ]

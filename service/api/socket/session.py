@@ -94,11 +94,11 @@ class Session:
                 case Auth(token):
                     await self._auth(token, admit)
         except Exception as error:
-            topic = getattr(error, "topic", None)
-            if topic is None and isinstance(error, BadJson | Malformed):
+            about = getattr(error, "topic", None)
+            if about is None and isinstance(error, BadJson | Malformed):
                 self._unreadable(raw, error)
             else:
-                self._error(error, topic)
+                self._error(error, about)
 
     async def _auth(self, text: str, admit: Callable[[Connection], bool]) -> None:
         if not self._first:

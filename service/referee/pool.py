@@ -1,0 +1,111 @@
+"""The pool: a stock of secret deals that are certified winnable, ready before they are wanted."""
+
+import asyncio
+from collections.abc import Callable
+
+from service.referee.thinking import Thinker, ThinkerDied, TooLong
+from service.rules import GAMES
+from service.solver import DEFAULT_BUDGETS, SOLVER_VERSION, Certificate, certificate
+from service.storage import certificates, deals
+from service.storage.certificates import Certified
+from service.storage.database import Connection, Database, Unavailable
+from service.storage.deals import Deal
+
+LOOK_SECONDS = 5.0
+FIRST_LOOK_SECONDS = 1.0
+JOB_SECONDS = 60.0
+PLAY_OUTS = 200
+"""How many play-outs the stored `ease` counts the wins of."""
+
+
+class PoolKeeper:
+    """Fills the pool and certifies the deals of races that had to go without."""
+
+    def __init__(
+        self, database: Database, size: int, on_error: Callable[[Exception], None]
+    ) -> None:
+        """`size`: certified deals to keep for each game; 0 keeps none."""
+        self._database = database
+        self._size = size
+        self._on_error = on_error
+        self._thinker = Thinker(niceness=19)
+        self._running: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin, a little after everything else."""
+        if self._size:
+            self._running = asyncio.create_task(self._run(), name="pool")
+
+    async def stop(self) -> None:
+        """Stop; what is under way is thrown away."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        self._thinker.stop()
+
+    async def _run(self) -> None:
+        await asyncio.sleep(FIRST_LOOK_SECONDS)
+        while True:
+            try:
+                while await self._do_one():
+                    pass
+            except Unavailable:
+                pass
+            except Exception as error:
+                self._on_error(error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _do_one(self) -> bool:
+        """One certificate, for the shortest stock first; False when nothing is wanted."""
+        async with self._database.read() as connection:
+            stock = {game: await certificates.pooled(connection, game) for game in GAMES}
+            waiting = await certificates.uncertified_race_deals(connection, 1)
+        game = min(stock, key=lambda name: stock[name])
+        if stock[game] < self._size:
+            await self._add(game)
+            return True
+        if waiting:
+            await self._certify(waiting[0])
+            return True
+        return False
+
+    async def _add(self, game: str) -> None:
+        seed = deals.fresh_seed()
+        found = await self._work_out(game, seed)
+        if found.verdict != "solved":
+            return
+
+        async def work(connection: Connection) -> None:
+            deal = await deals.ensure(self._database, connection, game, seed)
+            await certificates.add_to_pool(connection, deal, found)
+
+        await self._database.transact(work)
+
+    async def _certify(self, deal: Deal) -> None:
+        found = await self._work_out(deal.game, deal.seed)
+        await self._database.transact(lambda own: certificates.put(own, deal.id, found))
+
+    async def _work_out(self, game: str, seed: str) -> Certified:
+        """A certificate; a job whose process dies is tried once more with half the budget."""
+        budget = DEFAULT_BUDGETS[game]
+        for _ in range(2):
+            try:
+                return stored(
+                    await self._thinker.think(JOB_SECONDS, certificate, game, seed, budget)
+                )
+            except (ThinkerDied, TooLong):
+                budget //= 2
+        return Certified("unknown", SOLVER_VERSION, budget, 0, None, 0, "")
+
+
+def stored(found: Certificate) -> Certified:
+    """A certificate as it is stored."""
+    return Certified(
+        found.verdict,
+        found.solver_version,
+        found.budget,
+        found.states,
+        found.par,
+        round(found.ease * PLAY_OUTS),
+        " ".join(found.moves),
+    )

@@ -1,0 +1,80 @@
+"""Long thoughts in processes of their own: the event loop and the moves never wait for them."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class ThinkerDied(Exception):
+    """The process was killed in the middle of the work (out of memory, say)."""
+
+
+class TooLong(Exception):
+    """The work was not done in its time; its process has been ended."""
+
+
+class Thinker:
+    """One process that thinks for us, begun when there is something to think about.
+
+    `niceness` as of `nice(2)`: how far everybody else goes before it.
+    """
+
+    def __init__(self, niceness: int) -> None:
+        self._niceness = niceness
+        self._pool: ProcessPoolExecutor | None = None
+        self._turn = asyncio.Lock()
+
+    async def think(
+        self, seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The result of a pure, picklable function. One at a time; others wait for their turn.
+
+        Raises `ThinkerDied` and `TooLong`, and whatever the function raises.
+        """
+        async with self._turn:
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(
+                    1,
+                    mp_context=multiprocessing.get_context("spawn"),
+                    initializer=_be_nice,
+                    initargs=(self._niceness,),
+                )
+            future = self._pool.submit(work, *args, **kwargs)
+            try:
+                async with asyncio.timeout(seconds):
+                    return await asyncio.wrap_future(future)
+            except BrokenProcessPool:
+                self._drop()
+                raise ThinkerDied from None
+            except TimeoutError:
+                self._drop()
+                raise TooLong from None
+            except asyncio.CancelledError:
+                self._drop()
+                raise
+
+    def stop(self) -> None:
+        """End the process, whatever it is at."""
+        self._drop()
+
+    def _drop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        for process in list((pool._processes or {}).values()):
+            with contextlib.suppress(OSError):
+                process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _be_nice(niceness: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(niceness)
