@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 import structlog
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.accounts.accounts import BadToken
@@ -17,6 +17,9 @@ from service.api.rates import count_request, count_socket, rate_headers
 from service.metrics import REQUESTS, SECONDS
 
 log = structlog.get_logger()
+
+GONE = 499
+"""Counted and logged for a request whose sender did not wait for its answer, as proxies do."""
 
 
 class Watchman:
@@ -63,6 +66,8 @@ class Watchman:
 
         try:
             await self._app(scope, receive, sending)
+        except ClientDisconnect:  # in the middle of its request; nobody is left to be answered
+            status = status or GONE
         except Exception as error:
             if shape_of(error).status == 500:
                 self._on_error(error)

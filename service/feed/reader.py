@@ -290,10 +290,10 @@ class Reader:
         recorded = {result.play for result in results}
         async with self._database.read() as connection:
             rows = await plays.of_race(connection, race.header.id)
-        for row in rows:
-            if row.header.id not in recorded:
-                result = result_of((await self._plays.at_head(row.header.id)).play)
-                results.append(msgspec.structs.replace(result, player=entered(race, result.player)))
+        going = [row.header.id for row in rows if row.header.id not in recorded]
+        for seat in await self._plays.at_heads(going):
+            result = result_of(seat.play)
+            results.append(msgspec.structs.replace(result, player=entered(race, result.player)))
         return results
 
     async def proof(self, race_id: str, viewer: str | None, after: int, limit: int) -> Proof:

@@ -119,8 +119,8 @@ def postgres_engine(url: URL, pool_size: int) -> AsyncEngine:
     engine = create_async_engine(
         url,
         hide_parameters=True,  # they hold seeds
-        pool_size=pool_size,
-        max_overflow=pool_size,
+        pool_size=2 * pool_size,
+        max_overflow=0,  # such connections are made anew at every rush, when there is no time for it
         pool_timeout=5,
         pool_pre_ping=True,
         connect_args=connect_args("samedeal", STATEMENT_TIMEOUT_MS),

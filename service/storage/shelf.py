@@ -91,6 +91,15 @@ class PlayShelf:
         """The texts of a play's whole log."""
         return tuple(entry.move for entry in await self._journal.all_entries(play_id))
 
+    async def at_heads(self, play_ids: Iterable[str]) -> list[Seat]:
+        """The same for many: only logs that have grown are read. Raises `NotFound`."""
+        seats = [await self.seat(play_id) for play_id in play_ids]
+        heads = await self._journal.last_entries(seat.header.id for seat in seats)
+        for seat in seats:
+            if seat.play.ply < heads.get(seat.header.id, (0, 0))[0]:
+                await self.refresh(seat)
+        return seats
+
     async def refresh(self, seat: Seat) -> None:
         """Load the tail of a seat's log."""
         seat.take(await self._journal.all_entries(seat.header.id, seat.play.ply))
