@@ -10,9 +10,11 @@ import msgspec
 
 from service import settings as settings_
 from service.contest.proof import BadProof, verify
+from service.live.boards import BoardsAway, RedisBoards
+from service.referee.board_keeper import rebuild_all
 from service.rules import GAMES, IllegalMove, UnknownGame, commitment, shuffled, start
 from service.rules.deal import BadSeed
-from service.storage.database import Unavailable, database_url
+from service.storage.database import Database, Unavailable, database_url
 from service.storage.migrate import CannotMigrate, migrate
 
 
@@ -145,6 +147,46 @@ def demo() -> None:
     from service.demo import run  # the demo brings a client along
 
     sys.exit(run())
+
+
+@main.group()
+def boards() -> None:
+    """The leaderboards that Redis keeps beside the database."""
+
+
+@boards.command()
+@click.option("--data-dir", type=click.Path(path_type=Path, file_okay=False))
+def rebuild(data_dir: Path | None) -> None:
+    """Fill all of them anew from the database. Servers may go on meanwhile."""
+    found = _settings(data_dir)
+    if found.redis_url is None:
+        raise Refused(
+            "SAMEDEAL_REDIS_URL is not set: without Redis boards are read from the database,"
+            " and there is nothing to rebuild"
+        )
+    try:
+        names = asyncio.run(_rebuilt(found, found.redis_url))
+    except BoardsAway:
+        raise Refused("Redis does not answer") from None
+    except (CannotMigrate, Unavailable, OSError) as error:
+        raise Refused(f"the database cannot be used: {error or 'it does not answer'}") from None
+    for name in names:
+        click.echo(name)
+    click.echo(f"Rebuilt {len(names)} boards.")
+
+
+async def _rebuilt(found: settings_.Settings, redis_url: str) -> list[str]:
+    url = database_url(found.database_url, found.data_dir)
+    redis = RedisBoards(redis_url, found.redis_prefix)
+    database = Database(url)
+    try:
+        await redis.meet()
+        await migrate(url)
+        await database.start()
+        return await rebuild_all(database, redis)
+    finally:
+        await redis.stop()
+        await database.stop()
 
 
 def _why(error: Exception) -> str:
