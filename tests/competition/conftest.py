@@ -10,7 +10,7 @@ import pytest
 from tests.competition.house import House, Time, process_on, start, stop
 from tests.servers import Postgres
 
-Houses = Callable[[int], Awaitable[list[House]]]
+Houses = Callable[..., Awaitable[list[House]]]
 
 _names = itertools.count(1)
 _months = itertools.count(0)
@@ -50,8 +50,11 @@ def common_url(
 async def _houses(url: str, time: Time) -> AsyncIterator[Houses]:
     made: list[House] = []
 
-    async def make(count: int) -> list[House]:
-        new = [House(process_on(url, time), time, lambda: next(_names)) for _ in range(count)]
+    async def make(count: int, **settings: str) -> list[House]:
+        new = [
+            House(process_on(url, time, **settings), time, lambda: next(_names))
+            for _ in range(count)
+        ]
         for house in new:
             await start(house.process)
         made.extend(new)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select, text
+from sqlalchemy import delete, select, text
 
 from service.contest.play import TIMEOUT_GRACE_MS
 from service.contest.player import Player
@@ -159,6 +159,8 @@ async def test_a_season_takes_a_daily_of_any_size(house, month):
         select(board_rows.c.player_id, board_rows.c.merit).where(board_rows.c.board == board)
     )
     assert {player: -merit for player, merit in rows} == points
+    gone = delete(board_rows).where(board_rows.c.board == board)
+    await house.database.transact(lambda own: own.execute(gone))
 
 
 async def test_ties_rate_alike_and_ten_races_settle_it(house):
