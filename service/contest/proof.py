@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from service.contest.play import Entry, Header, LogBroken, Ranking, begin, replay
+from service.contest.play import TIMEOUT, Entry, Header, LogBroken, Ranking, begin, replay
 from service.contest.player import Player
 from service.contest.ranking import RANKING_VERSION, Standing, result_of, standings
 from service.rules import DEAL_VERSION, RULES_VERSION, UnknownGame, commitment
@@ -90,9 +90,11 @@ def verify(text: bytes) -> Checked:
             raise BadProof(f"the deal: {error}") from None
         if not play.over:
             raise BadProof(f"the play of {claimed.player.name} has not ended")
-        late = [e for e in log if e.at_ms >= proof.time_limit_ms and e.move != "timeout"]
-        if late:
-            raise BadProof(f"the log of {claimed.player.name}: ply {late[0].ply} came too late")
+        for entry in log:
+            if entry.move == TIMEOUT and entry.at_ms != proof.time_limit_ms:
+                raise BadProof(f"the log of {claimed.player.name}: its time was not up then")
+            if entry.move != TIMEOUT and entry.at_ms >= proof.time_limit_ms:
+                raise BadProof(f"the log of {claimed.player.name}: ply {entry.ply} came too late")
         results.append(result_of(play))
     alone = 100.0 if proof.daily is not None else None
     if list(standings(results, proof.ranking, alone=alone)) != proof.standings:
