@@ -257,12 +257,12 @@ class Racer(Player):
                     self.race_v = v
                     self.events[v] = data
                     self._event(data)
-            case {"op": "snapshot", "topic": topic, "v": v, "data": data}:
+            case {"op": "snapshot", "topic": topic, "data": data} if self._is_own(topic[5:]):
                 self._begin(data)
-            case {"op": "event", "topic": topic, "v": v, "data": data}:
+            case {"op": "event", "topic": topic, "v": v, "data": data} if self._is_own(topic[5:]):
                 if v > self.ply:
                     self._delta(v, data)
-            case {"op": "ack", "ply": ply, "data": data}:
+            case {"op": "ack", "play": play, "ply": ply, "data": data} if self._is_own(play):
                 self.acked[ply] = data
                 if ply > self.ply:
                     self._delta(ply, data)
@@ -272,6 +272,9 @@ class Racer(Player):
                 for player, now in data.items():
                     if now["ply"] >= self.progress.get(player, {"ply": -1})["ply"]:
                         self.progress[player] = now
+
+    def _is_own(self, play: str) -> bool:
+        return bool(self.play) and play == self.play["id"]
 
     def _race(self, race: Json) -> None:
         for entrant in race["entrants"]:

@@ -150,6 +150,7 @@ class Services:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.name = folder.name
         self._made: list[Service] = []
         self.secrets: set[str] = set()
         """Tokens and seeds that the test has met."""
@@ -170,7 +171,7 @@ class Services:
             "SAMEDEAL_COUNTDOWN_MS": str(countdown_ms),
             "SAMEDEAL_LOG_LEVEL": log_level,
             # One Redis serves many tests.
-            "SAMEDEAL_REDIS_PREFIX": f"{self._folder.name}:",
+            "SAMEDEAL_REDIS_PREFIX": f"{self.name}:",
             **environ,
         }
         if database_url is not None:
@@ -212,6 +213,7 @@ def caller(url: str, token: str | None = None) -> httpx2.AsyncClient:
         headers=headers,
         timeout=PATIENCE_S,
         trust_env=False,
+        verify=False,  # nor any certificate read, which takes longer than all the rest
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=50),
     )
 
