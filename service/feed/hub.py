@@ -38,8 +38,8 @@ class Hub:
         self._journal = journal
         self._reader = reader
         self._bus = bus
-        self.lobby = Lobby(database, reader, bus)
-        self.me = Me(database, reader, bus)
+        self.lobby = Lobby(database, reader, bus, on_error)
+        self.me = Me(database, reader, bus, on_error)
         self._cursors: dict[str, set[Cursor]] = {}
         self._races: dict[str, RaceSource] = {}
         self._tickers: dict[str, Ticker] = {}
@@ -56,6 +56,8 @@ class Hub:
         if self._comparing is not None:
             self._comparing.cancel()
             await asyncio.gather(self._comparing, return_exceptions=True)
+        await self.lobby.stop()
+        await self.me.stop()
 
     # Cursors
 

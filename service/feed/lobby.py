@@ -60,10 +60,17 @@ class _Shown(NamedTuple):
 class Lobby:
     """The list of races as this process last read it, and who watches it."""
 
-    def __init__(self, database: Database, reader: Reader, bus: Bus) -> None:
+    def __init__(
+        self,
+        database: Database,
+        reader: Reader,
+        bus: Bus,
+        on_error: Callable[[Exception], None],
+    ) -> None:
         self._database = database
         self._reader = reader
         self._bus = bus
+        self._on_error = on_error
         self._watchers: set[Watcher] = set()
         self._shown: dict[str, _Shown] = {}
         self._reading = asyncio.Lock()
@@ -92,6 +99,12 @@ class Lobby:
         if not self._watchers:
             self._bus.unlisten(TOPIC)
 
+    async def stop(self) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
     def look(self) -> None:
         """Something may have changed: tell it soon, if anybody watches."""
         self._dirty = True
@@ -108,7 +121,9 @@ class Lobby:
             try:
                 async with self._reading:
                     await self._read()
-            except Unavailable:
+            except Exception as error:
+                if not isinstance(error, Unavailable):
+                    self._on_error(error)
                 return  # heads are compared again
             await asyncio.sleep(max(PERIOD, len(self._watchers) * PERIOD_A_WATCHER))
 

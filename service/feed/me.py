@@ -71,13 +71,19 @@ class _State(NamedTuple):
 class Me:
     """Who watches what happens to them, in this process."""
 
-    def __init__(self, database: Database, reader: Reader, bus: Bus) -> None:
+    def __init__(
+        self,
+        database: Database,
+        reader: Reader,
+        bus: Bus,
+        on_error: Callable[[Exception], None],
+    ) -> None:
         self._database = database
         self._reader = reader
         self._bus = bus
+        self._on_error = on_error
         self._watchers: dict[str, set[MyWatcher]] = {}
         self._dirty: set[str] = set()
-        self._reading = asyncio.Lock()
         self._looking: asyncio.Task[None] | None = None
 
     async def watch(self, outlet: Outlet, greet: Callable[[], None]) -> MyWatcher:
@@ -122,6 +128,12 @@ class Me:
             if watcher.begun:
                 watcher.outlet.send(frame)
 
+    async def stop(self) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
     def look(self, players_: Collection[str]) -> None:
         """Something may have happened to them: tell it soon."""
         self._dirty.update(players_)
@@ -141,7 +153,9 @@ class Me:
             asked = [self._dirty.pop() for _ in range(min(AT_ONCE, len(self._dirty)))]
             try:
                 states = await self._read(asked)
-            except Unavailable:
+            except Exception as error:
+                if not isinstance(error, Unavailable):
+                    self._on_error(error)
                 self._dirty.clear()
                 return  # everybody is looked at again with the next comparison
             now = self._database.clock.now()

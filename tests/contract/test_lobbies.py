@@ -19,7 +19,13 @@ def _rematch(race):
 
 
 async def test_the_first_makes_it_and_the_others_join(guest, rival, nobody):
-    own = {"name": "Again", "capacity": 3, "time_limit_ms": 60_000, "ranking": "moves", "rated": False}
+    own = {
+        "name": "Again",
+        "capacity": 3,
+        "time_limit_ms": 60_000,
+        "ranking": "moves",
+        "rated": False,
+    }
     old = await nobody.get(f"/v1/races/{await raced(guest, rival, **own)}")
     assert (old["parent"], old["rematch"]) == (None, None)
 
@@ -164,7 +170,13 @@ async def test_not_one_that_was_left(fresh, guest):
 
 @pytest.mark.parametrize(
     "other",
-    [{"listed": False}, {"capacity": 4}, {"time_limit_ms": 60_000}, {"rated": False}, {"name": "Friends"}],
+    [
+        {"listed": False},
+        {"capacity": 4},
+        {"time_limit_ms": 60_000},
+        {"rated": False},
+        {"name": "Friends"},
+    ],
 )
 async def test_not_one_of_other_settings(fresh, guests, guest, other):
     caller, race = await fresh()

@@ -126,7 +126,9 @@ async def test_unwatched_nothing_comes(guest, nobody):
     await guest.post(f"/v1/races/{race}/cancel")
 
 
-@pytest.mark.parametrize("topic", ["lobby:AAAAAAAAAAAAAAAAAAAAAA", "me:AAAAAAAAAAAAAAAAAAAAAA", "lobbies"])
+@pytest.mark.parametrize(
+    "topic", ["lobby:AAAAAAAAAAAAAAAAAAAAAA", "me:AAAAAAAAAAAAAAAAAAAAAA", "lobbies"]
+)
 async def test_there_is_only_one(nobody, topic):
     async with nobody.socket() as socket:
         await socket.send({"op": "watch", "topic": topic})

@@ -49,7 +49,9 @@ async def test_every_socket_of_the_player_and_nobody_elses(guest, rival, strange
         for socket in (one, two):
             frame = await socket.expect("event", type="play-started")
             assert frame["data"]["race"] == race
-        assert [f["op"] for f in await other.still()] == ["ready", "watching", "snapshot", "pong"][:-1]
+        assert [f["op"] for f in await other.still()] == ["ready", "watching", "snapshot", "pong"][
+            :-1
+        ]
 
 
 async def test_what_is_on_when_one_comes(guest, rival):
