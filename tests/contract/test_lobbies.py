@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.client import Caller
 from tests.contract.live import begun, lobby, raced, start
 from tests.contract.shapes import RACE, exactly, problem
 
@@ -215,3 +216,11 @@ async def test_quick_with_a_key_with_nonsense_and_without_a_token(guest, nobody)
     problem(await guest.call("POST", "/v1/quick", {**QUICK, "capacity": 2}), 422, "malformed")
     problem(await guest.call("POST", "/v1/quick", {}), 422, "malformed")
     problem(await nobody.call("POST", "/v1/quick", QUICK), 401, "unauthorized")
+
+
+async def test_a_token_that_may_only_play_makes_no_races(guest, rival, service, client):
+    old = await raced(guest, rival)
+    made = await guest.post("/v1/tokens", {"scopes": ["read", "play"]}, status=201)
+    bot = Caller(service, client, guest.player, made["token"])
+    problem(await bot.call("POST", _rematch(old)), 403, "missing-scope")
+    problem(await bot.call("POST", "/v1/quick", QUICK), 403, "missing-scope")

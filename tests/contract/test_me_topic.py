@@ -104,3 +104,12 @@ async def test_a_practice_play_is_no_news(guest):
         assert [f for f in await socket.still() if f["op"] == "event"] == []
     async with guest.socket() as socket:
         assert (await _me(socket))["plays"] == []
+
+
+async def test_a_token_that_is_revoked_elsewhere(guest):
+    made = await guest.post("/v1/tokens", {"scopes": ["play"]}, status=201)
+    async with guest.socket() as socket:
+        await _me(socket)
+        await guest.delete(f"/v1/tokens/{made['id']}", status=204)
+        frame = await socket.expect("event", type="token-revoked")
+        exactly(frame, {**EVENT, "data": {"type": {"token-revoked"}, "token": {made["id"]}}})
