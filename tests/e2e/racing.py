@@ -133,7 +133,7 @@ class Player:
         services.secrets.add(self.token)
         self._http = {url: caller(url, self.token) for url in urls}
         self.heard: list[bytes] = []
-        """Every reply that it got."""
+        """Every reply that it got, heads and bodies."""
 
     @classmethod
     async def guest(cls, services: Services, *at: Service) -> Self:
@@ -148,7 +148,7 @@ class Player:
     ) -> httpx2.Response:
         http = self._http[self.urls[at % len(self.urls)]]
         answer = await http.request(method, path, json=body, params=query or None)
-        self.heard.append(str(dict(answer.headers)).encode() + answer.content)
+        self.heard += [str(dict(answer.headers)).encode(), answer.content]
         return answer
 
     async def done(
@@ -315,7 +315,7 @@ class Racer(Player):
 
     async def move(self, text: str) -> None:
         """Make a move; asks until it is answered by an ack, or the play is over."""
-        move_id, ply = f"m{next(self._ids)}", self.ply + 1
+        move_id, ply = f"r{next(self._ids)}", self.ply + 1
         async with deadline(f"{self.name}'s move {ply} is answered"):
             while self.status == "playing":
                 try:
