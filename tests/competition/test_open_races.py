@@ -2,14 +2,20 @@
 
 import asyncio
 
+import msgspec
 import pytest
 from sqlalchemy import func, select
 
 from service.contest.play import TIMEOUT_GRACE_MS, PlayOver
-from service.contest.race import NotHost, RaceFull, RaceNotOpen, RaceOver, RaceStarted
+from service.contest.proof import verify
+from service.contest.race import fold
 from service.contest.ranking import by_bits
+from service.contest.refusals import NotHost, RaceFull, RaceNotOpen, RaceOver, RaceStarted
+from service.feed.frames import SHOWN_STANDINGS, personal_data, race_data
+from service.storage.ids import new_id
 from service.storage.tables import plays as plays_table
 from tests.competition.house import MINUTE
+from tests.competition.proofs import whole_proof
 
 
 async def at_once(*work):
@@ -243,3 +249,27 @@ async def test_points_of_a_kind_are_those_against_everybody(house):
     for kind, player in (("human", human), ("bot", bot)):
         (row,) = (await house.standings(race, kind=kind)).items
         assert (row.player, row.rank, row.points) == (player, 1, whole[player].points)
+
+
+async def test_the_end_told_to_those_beyond_the_first_fifty(house, time):
+    race = await house.open_race()
+    players = await house.players(SHOWN_STANDINGS + 3)
+    for player in players:
+        await house.finish(player, (await house.enter(player, race)).header.id)
+    time.now = race.header.closes_at + TIMEOUT_GRACE_MS
+    race = await house.settle(race)
+    begun, log, deal = await house.reader.race_log(race.header.id)
+    rows = await house.reader.final_standings(race)
+    assert fold(begun, log) == race
+    ended = msgspec.json.decode(race_data(race, log[-1], rows))
+    assert ended["type"] == "race-ended"
+    assert (len(ended["standings"]), ended["total"]) == (SHOWN_STANDINGS, len(players))
+    for at, row in enumerate(rows):
+        own = personal_data(race, log[-1], rows, row.player.id, deal)
+        if at < SHOWN_STANDINGS:
+            assert own is None
+        else:
+            added = [*ended["standings"], msgspec.to_builtins(row)]
+            assert msgspec.json.decode(own) == ended | {"standings": added}
+    assert personal_data(race, log[-1], rows, new_id(1), deal) is None
+    assert verify(await whole_proof(house, race, 20)).plays == len(players)
