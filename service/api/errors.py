@@ -16,7 +16,7 @@ from service.accounts.accounts import (
 from service.accounts.limits import RateLimited
 from service.accounts.passwords import Busy
 from service.contest.play import PlayOver
-from service.contest.race import (
+from service.contest.refusals import (
     NotEntrant,
     NotHost,
     RaceFull,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from service.contest.play import Ranking
-from service.contest.race import Settings
+from service.contest.race_header import Settings
 
 _NAME = r"^[A-Za-z0-9_-]{3,20}\Z"
 Name = Annotated[str, Meta(pattern=_NAME)]

@@ -10,95 +10,26 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from service.contest import events as e
-from service.contest.play import TIMEOUT_GRACE_MS, Ranking, Status
+from service.contest.play import TIMEOUT_GRACE_MS, Status
 from service.contest.player import Player
+from service.contest.race_header import RaceHeader, Settings
 from service.contest.ranking import Result, Standing, standings
+from service.contest.refusals import (
+    NotEntrant,
+    NotHost,
+    RaceFull,
+    RaceNotEnded,
+    RaceNotOpen,
+    RaceOver,
+    RaceStarted,
+    WrongKind,
+)
 
 IDLE_LOBBY_MS = 3_600_000
 LATE_START_MS = 2_000
 """A start carried out later than this (after a restart) counts from when it was carried out."""
 
-Kind = Literal["live", "open"]
 State = Literal["lobby", "countdown", "scheduled", "running", "ended", "cancelled"]
-
-
-class RaceError(Exception):
-    """A command that the race refuses; the class says why."""
-
-
-class RaceFull(RaceError):
-    """All places are taken."""
-
-
-class RaceStarted(RaceError):
-    """The lobby is closed: the countdown has begun, or the race."""
-
-
-class RaceNotOpen(RaceError):
-    """The race has not opened yet."""
-
-
-class RaceOver(RaceError):
-    """The race has ended or was cancelled."""
-
-
-class NotHost(RaceError):
-    """Only the host may do this."""
-
-
-class NotEntrant(RaceError):
-    """Only an entrant may do this."""
-
-
-class RaceNotEnded(RaceError):
-    """What was asked for is told, or given, only when the race is over."""
-
-
-class WrongKind(RaceError):
-    """Live races have a lobby, open races are entered by starting a play."""
-
-
-class RaceHeader(msgspec.Struct, frozen=True):
-    """What never changes of a race. The deal's seed is not part of it."""
-
-    id: str
-    game: str
-    kind: Kind
-    name: str | None
-    creator: Player | None
-    deal_version: int
-    commitment: str
-    certified: bool
-    rules_version: int
-    ranking: Ranking
-    capacity: int
-    time_limit_ms: int
-    rated: bool
-    listed: bool
-    created_at: int
-    opens_at: int | None = None
-    closes_at: int | None = None
-    daily: str | None = None
-    """The UTC date of a daily, else None."""
-    parent: str | None = None
-    """The race that this one is the rematch of."""
-
-    @property
-    def alone(self) -> float | None:
-        """The match points of an entrant without an opponent that moved."""
-        return 100.0 if self.daily is not None else None
-
-
-class Settings(NamedTuple):
-    """What two live races have in common when one is the rematch of the other."""
-
-    game: str
-    name: str | None
-    capacity: int
-    time_limit_ms: int
-    ranking: Ranking
-    rated: bool
-    listed: bool
 
 
 class Ended(NamedTuple):

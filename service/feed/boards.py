@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from service.contest.player import Player
-from service.contest.race import RaceHeader
+from service.contest.race_header import RaceHeader
 from service.contest.ranking import Standing, match_points
 from service.contest.rating import PROVISIONAL_RACES
 from service.contest.season import rating_board, season_board

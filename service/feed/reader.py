@@ -7,8 +7,9 @@ import msgspec
 from service.contest.events import Logged
 from service.contest.play import Delta, Entry, Play, begin, replay
 from service.contest.player import Player
-from service.contest.race import Entrant, Race, RaceNotEnded
+from service.contest.race import Entrant, Race
 from service.contest.ranking import Result, Standing, result_of, standings
+from service.contest.refusals import RaceNotEnded
 from service.contest.sight import Sight, seed_is_open, sight_of_play
 from service.feed.boards import BoardPage, Leaderboards
 from service.feed.frames import race_data

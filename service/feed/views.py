@@ -10,7 +10,8 @@ from msgspec import UNSET, UnsetType
 
 from service.contest.play import Mode, Play, Ranking, Status
 from service.contest.player import Player
-from service.contest.race import Kind, Race, State
+from service.contest.race import Race, State
+from service.contest.race_header import Kind
 from service.contest.ranking import Standing
 from service.contest.sight import Sight, seed_is_open
 from service.rules import GAMES

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from service.contest.player import Player
-from service.contest.race import Race, RaceFull, RaceOver, RaceStarted, Settings
+from service.contest.race import Race
+from service.contest.race_header import Settings
+from service.contest.refusals import RaceFull, RaceOver, RaceStarted
 from service.live.bus import Bus
 from service.referee import races
 from service.referee.news import tell_rematch

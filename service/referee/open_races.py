@@ -5,7 +5,9 @@ from collections.abc import Callable
 from service.contest import events as e
 from service.contest.play import Play, Ranking, begin
 from service.contest.player import Player
-from service.contest.race import Race, RaceFull, RaceHeader, RaceOver, fold
+from service.contest.race import Race, fold
+from service.contest.race_header import RaceHeader
+from service.contest.refusals import RaceFull, RaceOver
 from service.contest.season import DAY_MS, day_of, day_start
 from service.live.bus import Bus
 from service.referee.blocks import block

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from service.contest import events as e
 from service.contest.play import TIMEOUT_GRACE_MS, Ranking
 from service.contest.player import Player
-from service.contest.race import NOTHING, Due, Ended, Race, RaceHeader, fold
+from service.contest.race import NOTHING, Due, Ended, Race, fold
+from service.contest.race_header import RaceHeader
 from service.live.bus import Bus
 from service.referee.blocks import block
 from service.referee.closing import close

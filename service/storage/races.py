@@ -7,7 +7,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.player import Player
-from service.contest.race import Kind, Race, RaceHeader
+from service.contest.race import Race
+from service.contest.race_header import Kind, RaceHeader
 from service.contest.ranking import RANKING_VERSION
 from service.storage.competition_tables import dailies
 from service.storage.deals import Deal

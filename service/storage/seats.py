@@ -11,7 +11,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest import events as e
-from service.contest.race import Settings, State
+from service.contest.race import State
+from service.contest.race_header import Settings
 from service.storage.tables import races, seats
 
 

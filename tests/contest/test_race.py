@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from service.contest import events as e
 from service.contest import race as r
 from service.contest.player import Player
-from service.contest.race import NOTHING, Ended, Race, RaceHeader, fold
+from service.contest.race import NOTHING, Ended, Race, fold
+from service.contest.race_header import RaceHeader
 
 COUNTDOWN_MS = 5_000
 LIMIT_MS = 60_000

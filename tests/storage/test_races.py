@@ -4,7 +4,8 @@ import msgspec
 
 from service.contest.events import Cancelled, Countdown, Created, EntrantJoined, Logged
 from service.contest.player import Player
-from service.contest.race import Race, RaceHeader, fold
+from service.contest.race import Race, fold
+from service.contest.race_header import RaceHeader
 from service.storage import deals, races
 from service.storage.ids import new_id
 from tests.storage.rows import a_player
