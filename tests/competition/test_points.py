@@ -11,6 +11,7 @@ from sqlalchemy import delete, select, text
 
 from service.contest.play import TIMEOUT_GRACE_MS
 from service.contest.player import Player
+from service.contest.proof import verify
 from service.contest.ranking import UNMOVED
 from service.contest.rating import PROVISIONAL_RACES, Skill, recomputed
 from service.contest.season import rating_board, season_board, season_of
@@ -21,6 +22,7 @@ from service.storage.competition_tables import board_rows, rating_log, ratings
 from service.storage.database import Database
 from service.storage.ids import new_id
 from tests.competition.house import DAY, HOUR, MINUTE, House
+from tests.competition.proofs import whole_proof
 from tests.storage.rows import until
 
 GAME = "kings-way"
@@ -310,3 +312,20 @@ async def same_again(house: House) -> None:
     async with house.database.read() as connection:
         assert await results.skills(connection, GAME, sorted(skills)) == skills
     assert all(merit < UNMOVED for merit, _races in table.values())
+
+
+async def test_a_name_claimed_afterwards_leaves_the_proof_whole(house):
+    """The race knows its entrants as they were; what it gave does not change."""
+    guest, other = await house.player("guest"), await house.player()
+    race = await house.live_race(guest, other)
+    race = await ended(house, race, guest, other, scores=(1, 0))
+    later = await house.open_race()
+    house.time.now = later.header.closes_at - 1
+    await house.enter(guest, later)
+    later = await ended(house, later, guest)
+    await house.process.house.accounts.claim(guest, f"Claimed_{guest.name[7:]}", "a good password")
+    assert verify(await whole_proof(house, race, 1)).plays == 2
+    assert await rating(house, guest) is None
+    house.time.now += TIMEOUT_GRACE_MS + 1
+    assert (await house.settle(later)).state == "ended"
+    assert verify(await whole_proof(house, later, 1)).plays == 1
