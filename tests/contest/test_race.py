@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.contest import events as e
-from service.contest import race as r
+from service.contest import refusals as r
 from service.contest.player import Player
 from service.contest.race import NOTHING, Ended, Race, fold
 from service.contest.race_header import RaceHeader
