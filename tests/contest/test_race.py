@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from service.contest import events as e
 from service.contest import refusals as r
+from service.contest.play import TIMEOUT_GRACE_MS
 from service.contest.player import Player
-from service.contest.race import NOTHING, Ended, Race, fold
+from service.contest.race import IDLE_LOBBY_MS, LATE_START_MS, NOTHING, Due, Ended, Race, fold
 from service.contest.race_header import RaceHeader
 
 COUNTDOWN_MS = 5_000
@@ -199,7 +200,7 @@ def test_versions_follow_one_another():
 
 def test_an_idle_lobby_is_cancelled():
     race = lobby()
-    hour = race.at + r.IDLE_LOBBY_MS
+    hour = race.at + IDLE_LOBBY_MS
     assert race.next_due == hour
     assert race.due({}, hour - 1, SEED, ids()) == NOTHING
     assert race.due({}, hour, SEED, ids()).events == (e.Cancelled("idle", SEED),)
@@ -213,7 +214,7 @@ def test_the_start_opens_a_play_for_everybody():
     race = appended(race, race.start(ANNA.id, 1_000, COUNTDOWN_MS), 1_000)
     assert race.next_due == race.starts_at == 6_000
     assert race.due({}, 5_999, SEED, ids()) == NOTHING
-    for now in (6_000, 6_000 + r.LATE_START_MS):
+    for now in (6_000, 6_000 + LATE_START_MS):
         (started,) = race.due({}, now, SEED, ids()).events
         assert started == e.Started(6_000, {ANNA.id: "play-0", BORIS.id: "play-1"})
     after = appended(race, (started,), 6_100)
@@ -224,7 +225,7 @@ def test_the_start_opens_a_play_for_everybody():
 def test_a_start_long_overdue_counts_from_when_it_is_carried_out():
     race = lobby(BORIS)
     race = appended(race, race.start(ANNA.id, 1_000, COUNTDOWN_MS), 1_000)
-    late = 6_000 + r.LATE_START_MS + 1
+    late = 6_000 + LATE_START_MS + 1
     (started,) = race.due({}, late, SEED, ids()).events
     assert started.starts_at == late
 
@@ -232,11 +233,11 @@ def test_a_start_long_overdue_counts_from_when_it_is_carried_out():
 def test_time_is_up_half_a_second_after_the_deadline():
     race = running(BORIS)
     plays = {ANNA.id: None, BORIS.id: None}
-    limit = race.deadline_at + r.TIMEOUT_GRACE_MS
+    limit = race.deadline_at + TIMEOUT_GRACE_MS
     assert race.next_due == limit
     assert race.due(plays, limit - 1, SEED, ids()) == NOTHING
     due = race.due(plays, limit, SEED, ids())
-    assert due == r.Due(("play-0", "play-1"), ())
+    assert due == Due(("play-0", "play-1"), ())
     # One has ended meanwhile: the other's time is still up.
     due = race.due({ANNA.id: ended("stuck", 3), BORIS.id: None}, limit, SEED, ids())
     assert due.timeouts == ("play-1",)
@@ -266,7 +267,7 @@ STEPS = st.lists(
         st.tuples(st.sampled_from(["join", "leave", "ready", "unready", "start", "cancel"]), WHO),
         st.tuples(st.just("end"), WHO),
         st.tuples(
-            st.just("wait"), st.sampled_from([1, 400, COUNTDOWN_MS, LIMIT_MS, r.IDLE_LOBBY_MS])
+            st.just("wait"), st.sampled_from([1, 400, COUNTDOWN_MS, LIMIT_MS, IDLE_LOBBY_MS])
         ),
         st.tuples(st.just("due"), st.none()),
     ),
