@@ -17,6 +17,8 @@ MAX_ENTRIES = 5_000
 TIMEOUT_GRACE_MS = 500
 """`timeout` is logged this long after the deadline, so that moves stamped in time come first."""
 
+PLAYS_KEPT = 16
+
 Mode = Literal["practice", "race"]
 Ranking = Literal["time", "moves"]
 Status = Literal["playing", "solved", "stuck", "resigned", "timed_out"]
@@ -82,11 +84,35 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True, rename={"pass_": "p
     board: Board | msgspec.UnsetType = msgspec.UNSET
 
 
+class Past(NamedTuple):
+    """A move not taken back, and those before it. Only every `PLAYS_KEPT`th knows its play.
+
+    A whole game of plays is a quarter of a megabyte; a few moves are soon played again.
+    """
+
+    before: "Past | None"
+    move: str
+    at_ms: int
+    play: "Play | None"
+    """The play that the move was made in; of the first move always there."""
+
+    def reached(self) -> "Play":
+        """The play that the move was made in, but for its `ply` and what was undone since."""
+        cell, again = self, []
+        while cell.play is None:
+            assert cell.before is not None
+            cell = cell.before
+            again.append(cell)
+        play = cell.play
+        for cell in reversed(again):
+            play, _delta = play.after(cell.move, cell.at_ms)
+        return play
+
+
 class Play(NamedTuple):
     """A play after `ply` entries. `score_ms` and `score_plies`: when the score was first reached.
 
-    `past` is what `undo` goes back to: the play before the last move not yet taken back. Only
-    practice keeps it.
+    `past` is what `undo` takes back. Only practice keeps it.
     """
 
     header: Header
@@ -100,7 +126,7 @@ class Play(NamedTuple):
     score_plies: int
     moves: int
     undone: bool
-    past: "Play | None"
+    past: Past | None
 
     @property
     def over(self) -> bool:
@@ -164,16 +190,19 @@ class Play(NamedTuple):
             moves if gained else self.score_plies,
             moves,
             self.undone,
-            self if self.header.mode == "practice" else None,
+            self._past(move, at_ms) if self.header.mode == "practice" else None,
         )
         return play, play._delta(move, changes)
+
+    def _past(self, move: str, at_ms: int) -> Past:
+        return Past(self.past, move, at_ms, self if self.moves % PLAYS_KEPT == 0 else None)
 
     def _undone(self, at_ms: int) -> "tuple[Play, Delta]":
         if self.status in ("resigned", "timed_out"):
             raise PlayOver
         if self.past is None:
             raise IllegalMove(UNDO, self.legal)
-        play = self.past._replace(ply=self.ply + 1, at_ms=at_ms, undone=True)
+        play = self.past.reached()._replace(ply=self.ply + 1, at_ms=at_ms, undone=True)
         return play, msgspec.structs.replace(
             play._delta(UNDO, ()), changes=msgspec.UNSET, board=play.position.board()
         )
