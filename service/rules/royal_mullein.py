@@ -104,13 +104,15 @@ class RoyalMullein(NamedTuple):
         return Step(after, (Moved(card, source, target),))
 
     def _turn(self) -> Step:
-        card = self.stock[0]
-        after = self._replace(stock=self.stock[1:], pass_left=self.pass_left - 1)
+        stock, waste, families, aces, left, pass_, pass_left = self
+        card, stock = stock[0], stock[1:]
         if card in _ROWS_FOR_ACE:  # RM2: the topmost two of the other colour without an ace
-            n = next(n for n in _ROWS_FOR_ACE[card] if self.aces[n] is None)
-            after = after._replace(aces=(*self.aces[:n], card, *self.aces[n + 1 :]))
-            return Step(after, (Moved(card, "s", f"a{n + 1}"),))
-        return Step(after._replace(waste=(*self.waste, card)), (Moved(card, "s", "w"),))
+            n = next(n for n in _ROWS_FOR_ACE[card] if aces[n] is None)
+            aces, to = (*aces[:n], card, *aces[n + 1 :]), f"a{n + 1}"
+        else:
+            waste, to = (*waste, card), "w"
+        after = RoyalMullein(stock, waste, families, aces, left, pass_, pass_left - 1)
+        return Step(after, (Moved(card, "s", to),))
 
     def _redeal(self) -> Step:
         """`RM7`: the waste goes face down under the stock, the card laid first is turned first."""
