@@ -217,14 +217,14 @@ class Journal:
 
     def _take(self) -> list[Waiting]:
         """Up to `GROUP` entries, one a play, sorted by play so that groups cannot deadlock."""
-        group: dict[uuid.UUID, Waiting] = {}
+        group: dict[int, Waiting] = {}  # of numbers: keys themselves are slow to hash and compare
         later: list[Waiting] = []
         while self._waiting and len(group) < GROUP:
             item = self._waiting.popleft()
-            if item.play_id in group:
+            if item.play_id.int in group:
                 later.append(item)
             else:
-                group[item.play_id] = item
+                group[item.play_id.int] = item
         self._waiting.extendleft(reversed(later))
         return [group[key] for key in sorted(group)]
 
@@ -243,9 +243,10 @@ class Journal:
             await self._insert(group[:middle])
             await self._insert(group[middle:])
         else:
+            whole = len(logged) == len(group)
             for item in group:
                 if not item.done.done():
-                    item.done.set_result(item.play_id in logged)
+                    item.done.set_result(whole or item.play_id in logged)
 
 
 def _event(data: str) -> Event:
