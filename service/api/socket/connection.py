@@ -18,6 +18,8 @@ STALLED_SECONDS = 10.0
 
 KICK = "samedeal.kick"
 """The ASGI extension by which our server closes a socket without waiting for its peer."""
+PUT = "samedeal.put"
+"""The one by which it writes a text frame, given as bytes, at once; False if that cannot be."""
 
 POLICY, TOO_SLOW, REVOKED, BAD_TOKEN, RESTART = 1008, 4008, 4001, 4003, 1012
 
@@ -33,6 +35,7 @@ class Connection:
         "_drained",
         "_kick",
         "_last",
+        "_put",
         "_queue",
         "_queued",
         "_receive",
@@ -50,7 +53,9 @@ class Connection:
         self.scopes: frozenset[str] = frozenset()
         self._receive: Receive = socket._receive
         self._send: Send = socket._send
-        self._kick: Callable[[int, str], None] | None = socket.scope.get("extensions", {}).get(KICK)
+        extensions = socket.scope.get("extensions", {})
+        self._kick: Callable[[int, str], None] | None = extensions.get(KICK)
+        self._put: Callable[[bytes], bool] | None = extensions.get(PUT)
         self._queue: deque[str] = deque()
         self._queued = 0
         self._sending = False
@@ -78,7 +83,7 @@ class Connection:
 
     def send(self, frame: str) -> None:
         """Queue a frame, in order; a queue at its end closes the socket with 4008."""
-        if self._closing:
+        if self._closing or self._written(frame.encode()):
             return
         if len(self._queue) >= MAX_FRAMES or self._queued + len(frame) > MAX_QUEUED:
             self.close(TOO_SLOW, "too slow")
@@ -88,20 +93,14 @@ class Connection:
         if not self._sending:
             self._write()
 
-    async def answer(self, frame: str) -> None:
-        """Send a frame at once when nothing is before it, else queue it."""
-        if self._sending or self._queue or self._closing:
-            self.send(frame)
-            return
-        self._sending = True
-        try:
-            await self._send({"type": "websocket.send", "text": frame})
-        except OSError:
-            self._gone()
-        finally:
-            self._sending = False
-        if self._queue:
-            self._write()
+    def answer(self, frame: bytes) -> None:
+        """The same for a frame that is encoded already."""
+        if not self._written(frame):
+            self.send(frame.decode())
+
+    def _written(self, frame: bytes) -> bool:
+        """Whether a frame could go out at once: nothing is before it, and the peer reads."""
+        return not self._sending and self._put is not None and self._put(frame)
 
     async def room(self) -> bool:
         """Wait until the queue has room again; False when the socket is gone."""

@@ -123,7 +123,7 @@ class Session:
         while len(self._moves) >= IN_FLIGHT:
             self._landed.clear()
             await self._landed.wait()
-        task = asyncio.ensure_future(self._move(frame, stamp))
+        task = asyncio.create_task(self._move(frame, stamp))
         self._moves.add(task)
         task.add_done_callback(self._move_done)
 
@@ -151,9 +151,9 @@ class Session:
         cursor = self._topics.cursor(f"play:{frame.play}")
         if cursor is not None:
             await cursor.answered(ply)
-        await self._connection.answer(
-            f'{{"op":"ack","play":"{frame.play}","id":{_encode(frame.id).decode()},"ply":{ply},'
-            f'"data":{answer.json.decode()}}}'
+        self._connection.answer(
+            b'{"op":"ack","play":"%b","id":%b,"ply":%d,"data":%b}'
+            % (frame.play.encode(), _encode(frame.id), ply, answer.json)
         )
 
     def _reject(self, play: str, move_id: str, error: Exception) -> None:
