@@ -103,11 +103,12 @@ class Target:
         self._echoed = tuple(_frames("AZ8KmXmQcACf0dcVg1fXWQ", *next(self._deals)))
         self._sockets: list[Mover] = []
         self._load = Load()
-        self._pace = 0.0
+        self._pace = self._fastest = 0.0
 
     async def open(self, level: int) -> None:
         """Open that many sockets, each of a guest of its own."""
         self._pace = ECHO_GUESS if self.server.database is None else GUESS
+        self._fastest = 0.0
         self._load = Load()
         tokens: list[str | None] = [None] * level
         if self.server.database is not None:
@@ -126,7 +127,7 @@ class Target:
 
     async def round(self, seconds: float) -> Round:
         """Let all sockets move for a while."""
-        await self._lay_in((seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets))
+        await self._lay_in((seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets) + 10)
         load = self._load
         load.going = True
         for socket in self._sockets:
@@ -147,9 +148,11 @@ class Target:
         load.latencies = []
         if load.dry:
             raise RuntimeError(f"{load.dry} sockets ran out of moves")
-        # The next round's moves: half as many again as this one took.
-        self._pace = len(latencies) / taken * 1.5 + len(self._sockets)
-        return Round(taken, latencies, server, generator)
+        found = Round(taken, latencies, server, generator)
+        # The next round may be quicker, when others leave the machine alone.
+        self._fastest = max(self._fastest, found.rate)
+        self._pace = min(self._pace, self._fastest * 2)
+        return found
 
     async def _landed(self) -> None:
         load = self._load
