@@ -19,7 +19,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.exceptions import InvalidState
 
 from service import logs
-from service.api.socket.connection import KICK
+from service.api.socket.connection import KICK, PUT
 from service.app import Process, create_app
 from service.settings import Settings
 
@@ -36,10 +36,11 @@ FAILED = 3
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """Gives the application a way to close a socket whose peer does not read."""
+    """Lets the application close a socket whose peer does not read, and write without a detour."""
 
     async def run_asgi(self) -> None:
-        self.scope["extensions"] = {**(self.scope["extensions"] or {}), KICK: self.kick}  # type: ignore[dict-item]
+        ours = {KICK: self.kick, PUT: self.put}
+        self.scope["extensions"] = {**(self.scope["extensions"] or {}), **ours}  # type: ignore[dict-item]
         await super().run_asgi()
 
     def shutdown(self) -> None:
@@ -47,6 +48,20 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             super().shutdown()
         except InvalidState:  # its peer has said goodbye, but does not read our answer
             self.transport.close()
+
+    def put(self, text: bytes) -> bool:
+        """Write a text frame now; False if it cannot be written, or would have to wait."""
+        if not self.writable.is_set() or self.close_sent or self.transport.is_closing():
+            return False
+        size = len(text)
+        if size < 126:
+            head = bytes((0x81, size))
+        elif size < 1 << 16:
+            head = b"\x81\x7e" + size.to_bytes(2, "big")
+        else:
+            head = b"\x81\x7f" + size.to_bytes(8, "big")
+        self.transport.write(head + text)
+        return True
 
     def kick(self, code: int, reason: str) -> None:
         """Say why, without waiting for what is buffered, and hang up if that does not help."""
