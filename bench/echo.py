@@ -21,7 +21,7 @@ async def echo(socket: WebSocket) -> None:
 
 def main(port: int) -> None:
     logs.set_up("error")
-    config = server._config(Settings(), "127.0.0.1", port, 1)
+    config = server._config(Settings(), 1, "127.0.0.1", port)
     config.app, config.factory = Starlette(routes=[WebSocketRoute("/v1/ws", echo)]), False
     config.lifespan = "off"
     server.uvicorn.Server(config).run()
