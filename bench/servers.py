@@ -41,7 +41,12 @@ async def service(store: str) -> AsyncIterator[Running]:
     """`samedeal serve` on an empty store, `SQLite` or `Postgres`."""
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="samedeal-bench-"))
-        settings = {"SAMEDEAL_COUNTDOWN_MS": str(COUNTDOWN_MS), "SAMEDEAL_LOG_LEVEL": "error"}
+        settings = {
+            "SAMEDEAL_COUNTDOWN_MS": str(COUNTDOWN_MS),
+            "SAMEDEAL_LOG_LEVEL": "error",
+            "SAMEDEAL_POOL": "0",
+            "SAMEDEAL_RATE_LIMITS": "off",
+        }
         database = str(Path(folder) / "samedeal.db")
         if store == "Postgres":
             database = await stack.enter_async_context(_fresh_database())

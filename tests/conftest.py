@@ -1,11 +1,6 @@
 """What all tests share."""
 
-import os
-
 from hypothesis import HealthCheck, settings
-
-# The tests of the pool fill one of their own; everybody else's servers leave the processors alone.
-os.environ["SAMEDEAL_POOL"] = "0"
 
 # A busy machine is no fault: no example is timed, and the same ones are tried everywhere.
 settings.register_profile(

@@ -41,6 +41,7 @@ class Process:
     def __init__(self, folder: Path, name: str, settings: dict[str, str], *options: str) -> None:
         self.log = folder / f"{name}.log"
         environ = {k: v for k, v in os.environ.items() if not k.startswith("SAMEDEAL_")}
+        environ["SAMEDEAL_POOL"] = "0"  # the processors are for the tests
         with self.log.open("wb") as log:
             self._popen = subprocess.Popen(
                 [

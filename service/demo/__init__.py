@@ -17,6 +17,8 @@ from service.demo.show import Show, Unread
 from service.demo.stage import Seat, live_race
 from service.rules import GAMES
 
+POOL = "1"
+"""A certified deal a game is enough for a demo, and soon made."""
 COUNTDOWN_MS = "2000"
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -35,7 +37,7 @@ async def _main(show: Show) -> int:
     _end_like_ctrl_c()
     held = False
     try:
-        async with own_server(COUNTDOWN_MS=COUNTDOWN_MS, LOG_LEVEL="warning") as server:
+        async with own_server(COUNTDOWN_MS=COUNTDOWN_MS, LOG_LEVEL="warning", POOL=POOL) as server:
             show.line(f"samedeal demo: a server of its own listens on {server.address}")
             held = await server.during(_perform(server.address, show))
     except* (ServerFailed, Lost, Refused, NoStart, Unread) as group:

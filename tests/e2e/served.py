@@ -170,6 +170,7 @@ class Services:
         ours |= {
             "SAMEDEAL_COUNTDOWN_MS": str(countdown_ms),
             "SAMEDEAL_LOG_LEVEL": log_level,
+            "SAMEDEAL_POOL": "0",  # the processors are for the tests
             # One Redis serves many tests.
             "SAMEDEAL_REDIS_PREFIX": f"{self.name}:",
             **environ,
