@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from service.contest.events import BotLevel
 from service.contest.play import Ranking
 from service.contest.race_header import Settings
 
@@ -109,6 +110,13 @@ class Quick(Request, frozen=True):
     """A race against whoever else wants one now."""
 
     game: GameName
+
+
+class AskBots(Request, frozen=True):
+    """House bots for a lobby, instead of those of that level that were asked for before."""
+
+    level: BotLevel
+    count: Annotated[int, Meta(ge=1, le=7)]
 
 
 class Ready(Request, frozen=True):

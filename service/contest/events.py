@@ -4,10 +4,14 @@ A closed union: a new event is a new struct here. What a later release has writt
 an old process that still runs, and changes nothing for it.
 """
 
+from typing import Literal
+
 import msgspec
 
 from service.contest.play import Status
 from service.contest.player import Player
+
+BotLevel = Literal["easy", "steady", "sharp"]
 
 
 class Created(msgspec.Struct, frozen=True, tag_field="type", tag="created"):
@@ -29,6 +33,13 @@ class EntrantReady(msgspec.Struct, frozen=True, tag_field="type", tag="entrant-r
 
 class HostChanged(msgspec.Struct, frozen=True, tag_field="type", tag="host-changed"):
     host: str
+
+
+class BotsAsked(msgspec.Struct, frozen=True, tag_field="type", tag="bots-asked"):
+    """The host would like that many house bots of a level; it counts instead of what was before."""
+
+    level: BotLevel
+    count: int
 
 
 class Countdown(msgspec.Struct, frozen=True, tag_field="type", tag="countdown"):
@@ -80,6 +91,7 @@ Event = (
     | EntrantLeft
     | EntrantReady
     | HostChanged
+    | BotsAsked
     | Countdown
     | Cancelled
     | Opened

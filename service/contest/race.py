@@ -72,6 +72,8 @@ class Race(NamedTuple):
     ended_at: int | None = None
     total: int = 0
     seed: str | None = None
+    bots: Mapping[str, int] = {}
+    """House bots that the host would like, by level."""
 
     # What players ask for
 
@@ -160,6 +162,25 @@ class Race(NamedTuple):
         if self.state != "lobby":
             raise RaceStarted
         return (e.Countdown(now + countdown_ms),)
+
+    def ask_bots(self, player: str, level: e.BotLevel, count: int) -> tuple[e.Event, ...]:
+        """The host would like house bots in the lobby; asking again counts instead.
+
+        Raises `NotHost`, `RaceFull` when all that are wanted would not get in, `RaceStarted`,
+        `RaceOver`, `WrongKind`.
+        """
+        self._live()
+        if self.over:
+            raise RaceOver
+        if player != self.host:
+            raise NotHost
+        if self.state != "lobby":
+            raise RaceStarted
+        wanted = {**self.bots, level: count}
+        others = sum(entrant.player.kind != "bot" for entrant in self.entrants.values())
+        if others + sum(wanted.values()) > self.header.capacity:
+            raise RaceFull
+        return () if wanted == self.bots else (e.BotsAsked(level, count),)
 
     def cancel(self, player: str, seed: str) -> tuple[e.Event, ...]:
         """By the host, before the start; again: nothing more.
@@ -304,6 +325,8 @@ class Race(NamedTuple):
                 return race._seat(key, self.entrants[key]._replace(ready=ready))
             case e.HostChanged(host=host):
                 return race._replace(host=host)
+            case e.BotsAsked(level=level, count=count):
+                return race._replace(bots={**self.bots, level: count})
             case e.Countdown(starts_at=starts_at):
                 return race._replace(state="countdown", starts_at=starts_at)
             case e.Opened():

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from service.contest.events import (
+    BotsAsked,
     Cancelled,
     Countdown,
     Created,
@@ -75,6 +76,8 @@ def _shared(race: Race, logged: Logged, rows: Sequence[Standing]) -> dict[str, o
             return {"type": "entrant-ready", "player": key, "ready": ready}
         case HostChanged(host=key):
             return {"type": "host-changed", "host": race.entrants[key].player}
+        case BotsAsked(level=level, count=count):
+            return {"type": "bots-asked", "level": level, "count": count}
         case Countdown(starts_at=starts_at):
             return {"type": "countdown", "starts_at": instant(starts_at)}
         case Cancelled(reason=reason, seed=seed):

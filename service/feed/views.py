@@ -124,7 +124,8 @@ class MeView(msgspec.Struct, frozen=True):
 class RaceView(msgspec.Struct, frozen=True):
     """A race with its first fifty entrants. `me` is null for those who are not in it.
 
-    `parent` is the race that this one is the rematch of, `rematch` the one of this race.
+    `parent` is the race that this one is the rematch of, `rematch` the one of this race;
+    `bots_wanted` the house bots that the host would like, by level.
     """
 
     id: str
@@ -151,6 +152,7 @@ class RaceView(msgspec.Struct, frozen=True):
     total: int
     entrants: tuple[EntrantView, ...]
     me: MeView | None
+    bots_wanted: dict[str, int]
 
 
 def race_view(
@@ -186,6 +188,7 @@ def race_view(
         total=race.total,
         entrants=entrants,
         me=me,
+        bots_wanted=dict(race.bots),
     )
 
 

@@ -139,6 +139,14 @@ class Races:
             race_id, lambda race, now: race.start(player, now, self._countdown_ms), slip
         )
 
+    async def ask_bots(
+        self, race_id: str, player: str, level: e.BotLevel, count: int, slip: Slip | None = None
+    ) -> Race:
+        """Raises `NotFound`, `NotHost`, `RaceFull`, `RaceStarted`, `RaceOver`, `WrongKind`."""
+        return await self._command(
+            race_id, lambda race, _now: race.ask_bots(player, level, count), slip
+        )
+
     async def cancel(self, race_id: str, player: str, slip: Slip | None = None) -> Race:
         """Raises `NotFound`, `NotHost`, `RaceStarted`, `RaceOver`."""
         seed = await self._seed(race_id)

@@ -173,6 +173,7 @@ RACE = {
     "total": natural,
     "entrants": [ENTRANT],
     "me": either(None, {"ready": bool, "play": either(None, ID)}),
+    "bots_wanted": many({"easy", "steady", "sharp"}, natural),
 }
 STANDING = {
     "rank": either(None, natural),

@@ -1,4 +1,4 @@
-"""Into a lobby without knowing one: the rematch of a race, and the quick race."""
+"""Into a lobby without knowing one (the rematch, the quick race), and house bots asked into one."""
 
 from collections.abc import Awaitable, Callable
 
@@ -9,7 +9,7 @@ from starlette.routing import Route
 from service.accounts.limits import RACES
 from service.api.house import house_of
 from service.api.http import Endpoint, body_bytes, once, parsed, path_id, player, reply, sent_or
-from service.api.messages import NewRace, Nothing, Quick
+from service.api.messages import AskBots, NewRace, Nothing, Quick
 from service.contest.player import Player
 from service.referee.lobbies import Entered, Slip
 
@@ -55,7 +55,25 @@ class QuickRace(Endpoint):
         return await _entered(request, who, body, lambda slip: lobbies.quick(who, settings, slip))
 
 
+class HouseBots(Endpoint):
+    """`/v1/races/{id}/bots`"""
+
+    async def post(self, request: Request) -> Response:
+        house, race_id = house_of(request), path_id(request)
+        who = await player(request, "host")
+        body = await body_bytes(request)
+        asked = parsed(request, body, AskBots)
+        return await once(
+            request,
+            who,
+            body,
+            lambda slip: house.races.ask_bots(race_id, who.id, asked.level, asked.count, slip),
+            lambda race: reply(house.reader.still_view(race, who.id)),
+        )
+
+
 routes = [
+    Route("/races/{id}/bots", HouseBots),
     Route("/races/{id}/rematch", Rematch),
     Route("/quick", QuickRace),
 ]
