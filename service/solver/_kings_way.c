@@ -795,7 +795,7 @@ static Search *search_of(const char *lengths, Py_ssize_t columns, const char *ca
 {
     Py_ssize_t total = 0, aces_all = aces;
     int64_t size = 1;
-    int bad = columns > COLUMNS || stock_n > MOST || waste_n > MOST - 64 || n > 64 || aces < 0;
+    int bad = columns > COLUMNS || n + stock_n + waste_n > MOST || aces < 0;
     for (Py_ssize_t c = 0; c < columns && !bad; c++) {
         bad = lengths[c] < 0 || lengths[c] > LONGEST;
         total += lengths[c];

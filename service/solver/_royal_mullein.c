@@ -183,28 +183,51 @@ static int rows_home(Search *s, State *p) /* all that can */
     return any;
 }
 
-/* One card of that kind and rank home from the rows, after others if need be: then one more of
- * the next rank fits. The shortest row is taken. */
+/* One card of that kind and rank home from the rows, after those below it and, if need be, others
+ * of lower rank: then one more of the next rank fits. Few cards moved and short rows first. */
 static int help_home(Search *s, State *p, int kind, int rank)
 {
-    int best = -1, length = 99;
-    for (int k = 0; k < p->rows; k++)
-        if (kind_of(p->row[k]) == kind && low_of(p->row[k]) == rank &&
-            high_of(p->row[k]) - rank < length) {
-            best = k;
-            length = high_of(p->row[k]) - rank;
+    unsigned tried = 0;
+    for (;;) {
+        int best = -1, least = 999;
+        for (int k = 0; k < p->rows; k++) {
+            uint16_t row = p->row[k];
+            if (kind_of(row) != kind || low_of(row) > rank || high_of(row) < rank ||
+                tried >> k & 1)
+                continue;
+            int effort = (rank - low_of(row)) * 16 + high_of(row) - rank;
+            if (effort < least) {
+                best = k;
+                least = effort;
+            }
         }
-    if (best < 0)
-        return 0;
-    uint16_t row = p->row[best];
-    if (!fits(p->home, kind, rank) && !help_home(s, p, kind, rank - 1))
-        return 0;
-    for (int k = 0; k < p->rows; k++)
-        if (p->row[k] == row) {
-            row_home(s, p, k);
-            return 1;
+        if (best < 0)
+            return 0;
+        tried |= 1u << best;
+        uint16_t row = p->row[best];
+        int told = s->moves_n;
+        State q = *p;
+        if (!fits(q.home, kind, low_of(row)) && !help_home(s, &q, kind, low_of(row) - 1)) {
+            s->moves_n = told;
+            continue;
         }
-    return 0;
+        for (; low_of(row) <= rank; row++) {
+            int k = 0;
+            while (k < q.rows && q.row[k] != row)
+                k++;
+            if (k == q.rows) /* the help came from this very row */
+                break;
+            row_home(s, &q, k);
+            if (low_of(row) == high_of(row))
+                break;
+        }
+        if (reached(q.home, kind, rank) == reached(p->home, kind, rank)) {
+            s->moves_n = told;
+            continue;
+        }
+        *p = q;
+        return 1;
+    }
 }
 
 /* The row's cards below `rank` home, if they can go without help. */

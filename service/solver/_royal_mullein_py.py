@@ -74,19 +74,26 @@ class State(NamedTuple):
         return state
 
     def help_home(self, kind: int, rank: int) -> "State | None":
-        best, length = -1, 99
-        for k, row in enumerate(self.rows):
-            if row >> 8 == kind and row & 15 == rank and (row >> 4 & 15) - rank < length:
-                best, length = k, (row >> 4 & 15) - rank
-        if best < 0:
-            return None
-        row, state = self.rows[best], self
-        if not state.fits(kind, rank):
-            helped = state.help_home(kind, rank - 1)
-            if helped is None:
-                return None
-            state = helped
-        return state.row_home(state.rows.index(row)) if row in state.rows else None
+        tries = [
+            ((rank - (row & 15)) * 16 + (row >> 4 & 15) - rank, k)
+            for k, row in enumerate(self.rows)
+            if row >> 8 == kind and row & 15 <= rank <= row >> 4 & 15
+        ]
+        for _, k in sorted(tries):
+            row, state = self.rows[k], self
+            if not state.fits(kind, row & 15):
+                helped = state.help_home(kind, (row & 15) - 1)
+                if helped is None:
+                    continue
+                state = helped
+            while row & 15 <= rank and row in state.rows:
+                state = state.row_home(state.rows.index(row))
+                if row & 15 == row >> 4 & 15:
+                    break
+                row += 1
+            if state.home[kind] >> 4 * rank & 15 != self.home[kind] >> 4 * rank & 15:
+                return state
+        return None
 
     def strip(self, row: int, rank: int) -> "State | None":
         state = self

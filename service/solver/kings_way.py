@@ -13,6 +13,8 @@ try:
 except ImportError:  # no compiler was there: the twin says the same, later
     fast = None  # type: ignore[assignment]
 
+COMPILED = fast is not None
+
 _MOVES = (*(f"c{n}-w" for n in range(1, COLUMNS + 1)), "turn", "redeal")
 _STOCK = 96 - COLUMNS * ROWS
 

@@ -14,6 +14,8 @@ try:
 except ImportError:  # no compiler was there: the twin says the same, later
     fast = None  # type: ignore[assignment]
 
+COMPILED = fast is not None
+
 _DECK = (*two_packs_without("2"), *TWOS)
 
 
