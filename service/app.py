@@ -55,7 +55,7 @@ from service.referee.races import Races
 from service.settings import Settings
 from service.storage import receipts
 from service.storage.boards import Board
-from service.storage.database import Database, Unavailable, database_url
+from service.storage.database import Database, OutcomeUnknown, Unavailable, database_url
 from service.storage.journal import Journal
 from service.storage.migrate import migrate
 from service.storage.shelf import NotFound, PlayShelf, RaceShelf
@@ -226,7 +226,7 @@ def _ignore(_name: str, _board: Board) -> None:
 def failed(where: str, error: Exception) -> None:
     """Something that no client did went wrong."""
     FAULTS.labels(where).inc()
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | OutcomeUnknown):
         log.warning("unavailable", at=where, **fault(error))
     else:
         log.error("fault", at=where, **fault(error))
