@@ -42,7 +42,7 @@ async def run(quick: bool, stores: tuple[str, ...]) -> str:
     return (
         f"Growth of the server's memory (proportional set size) for each socket that watches and "
         f"is idle, after {WARM_UP} others (aim ≤ {AIM_KIB}). The kernel's own buffers are not "
-        f"counted. Only one kind is open more than the other when it is measured.\n\n"
+        f"counted.\n\n"
         f"{table(head, rows)}\n\n"
         "What limits it: the web server's parser, handshake and headers, which it keeps for every "
         "socket; the tasks and queues of a session come next. A player's play adds its position, "

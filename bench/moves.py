@@ -18,7 +18,7 @@ from bench.client import Socket, all_opened, ask_all, command, until
 from bench.games import deals, whole_game
 from bench.machine import Used, used
 from bench.report import count, median, ms, percent, quantile, table
-from bench.servers import STORES, Running, echo, service
+from bench.servers import Running, echo, service
 
 LEVELS = (1, 50, 200, 1000)
 AIM_RATIO, AIM_P99_MS, AIM_LEVEL = 0.45, 25, 200
@@ -327,6 +327,3 @@ def _costs(level: Level, shown: str, name: str) -> tuple[object, ...]:
     return (
         level.sockets, shown, f"{level.cost(name):.0f}", percent(server), percent(generator), limit,
     )  # fmt: skip
-
-
-__all__ = ["STORES", "run"]
