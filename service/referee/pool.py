@@ -1,7 +1,7 @@
 """The pool: a stock of secret deals that are certified winnable, ready before they are wanted."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from service.referee.thinking import Thinker, ThinkerDied, TooLong
 from service.rules import GAMES
@@ -22,12 +22,20 @@ class PoolKeeper:
     """Fills the pool and certifies the deals of races that had to go without."""
 
     def __init__(
-        self, database: Database, size: int, on_error: Callable[[Exception], None]
+        self,
+        database: Database,
+        size: int,
+        on_error: Callable[[Exception], None],
+        *,
+        budgets: Mapping[str, int] = DEFAULT_BUDGETS,
+        first_look_seconds: float = FIRST_LOOK_SECONDS,
     ) -> None:
-        """`size`: certified deals to keep for each game; 0 keeps none."""
+        """`size`: certified deals to keep for each game; 0 keeps none. `budgets`: states by game."""
         self._database = database
         self._size = size
         self._on_error = on_error
+        self._budgets = budgets
+        self._first_look_seconds = first_look_seconds
         self._thinker = Thinker(niceness=19)
         self._running: asyncio.Task[None] | None = None
 
@@ -44,7 +52,7 @@ class PoolKeeper:
         self._thinker.stop()
 
     async def _run(self) -> None:
-        await asyncio.sleep(FIRST_LOOK_SECONDS)
+        await asyncio.sleep(self._first_look_seconds)
         while True:
             try:
                 while await self._do_one():
@@ -59,15 +67,20 @@ class PoolKeeper:
         """One certificate, for the shortest stock first; False when nothing is wanted."""
         async with self._database.read() as connection:
             stock = {game: await certificates.pooled(connection, game) for game in GAMES}
-            waiting = await certificates.uncertified_race_deals(connection, 1)
         game = min(stock, key=lambda name: stock[name])
         if stock[game] < self._size:
             await self._add(game)
             return True
-        if waiting:
-            await self._certify(waiting[0])
-            return True
-        return False
+        return await self.certify_one()
+
+    async def certify_one(self) -> bool:
+        """Certify the latest race's deal that had to go without; False when there is none."""
+        async with self._database.read() as connection:
+            waiting = await certificates.uncertified_race_deals(connection, 1)
+        if not waiting:
+            return False
+        await self._certify(waiting[0])
+        return True
 
     async def _add(self, game: str) -> None:
         seed = deals.fresh_seed()
@@ -87,7 +100,7 @@ class PoolKeeper:
 
     async def _work_out(self, game: str, seed: str) -> Certified:
         """A certificate; a job whose process dies is tried once more with half the budget."""
-        budget = DEFAULT_BUDGETS[game]
+        budget = self._budgets[game]
         for _ in range(2):
             try:
                 return stored(

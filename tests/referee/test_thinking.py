@@ -1,0 +1,50 @@
+"""Long thoughts: their results, their ends, and that one that dies costs nobody else anything."""
+
+import asyncio
+import math
+import os
+import time
+
+import pytest
+
+from service.referee.thinking import Thinker, ThinkerDied, TooLong
+
+
+@pytest.fixture
+def thinker():
+    made = Thinker(niceness=1)
+    yield made
+    made.stop()
+
+
+async def test_it_thinks_elsewhere(thinker):
+    assert await thinker.think(60, math.factorial, 5) == 120
+    assert await thinker.think(60, os.getpid) != os.getpid()
+
+
+async def test_what_the_work_raises_is_raised(thinker):
+    with pytest.raises(ValueError, match="factorial"):
+        await thinker.think(60, math.factorial, -1)
+
+
+async def test_a_killed_process_costs_that_work_alone(thinker):
+    with pytest.raises(ThinkerDied):
+        await thinker.think(60, os._exit, 1)
+    assert await thinker.think(60, math.factorial, 4) == 24
+
+
+async def test_work_that_takes_too_long_is_ended(thinker):
+    first = await thinker.think(60, os.getpid)
+    with pytest.raises(TooLong):
+        await thinker.think(0.01, time.sleep, 3600)
+    assert await thinker.think(60, os.getpid) != first
+
+
+async def test_a_vanished_caller_ends_the_work(thinker):
+    await thinker.think(60, os.getpid)
+    asking = asyncio.create_task(thinker.think(3600, time.sleep, 3600))
+    await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await thinker.think(60, math.factorial, 3) == 6
