@@ -151,6 +151,13 @@ class Player:
         self.heard += [str(dict(answer.headers)).encode(), answer.content]
         return answer
 
+    async def insist(self, method: str, path: str) -> httpx2.Response:
+        """The same, asked again as long as it is told to come again."""
+        async with deadline(f"{method} {path} is answered"):
+            while (answer := await self.call(method, path)).status_code == 503:
+                await asyncio.sleep(0.1)
+        return answer
+
     async def done(
         self, method: str, path: str, body: Any = None, at: int = 0, **query: Any
     ) -> Any:
