@@ -154,7 +154,7 @@ class Player:
     async def insist(self, method: str, path: str) -> httpx2.Response:
         """The same, asked again as long as it is told to come again."""
         async with deadline(f"{method} {path} is answered"):
-            while (answer := await self.call(method, path)).status_code == 503:
+            while (answer := await self.call(method, path)).status_code == 503:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
         return answer
 

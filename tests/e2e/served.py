@@ -20,7 +20,7 @@ from typing import Any
 import httpx2
 import psutil
 
-PATIENCE_S = 20.0
+PATIENCE_S = 40.0
 """How long anything may take that has to happen; nothing is expected to take as long."""
 
 PROGRAM = (str(Path(sys.executable).with_name("samedeal")),)
