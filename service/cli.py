@@ -1,6 +1,7 @@
 """The `samedeal` command."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -187,6 +188,50 @@ async def _rebuilt(found: settings_.Settings, redis_url: str) -> list[str]:
     finally:
         await redis.stop()
         await database.stop()
+
+
+@main.command()
+@click.option("--level", type=click.Choice(["easy", "steady", "sharp"]), default="steady", show_default=True)
+@click.option("--count", default=1, show_default=True, type=click.IntRange(1, 100))
+@click.option("--server", default="http://127.0.0.1:8000", show_default=True)
+@click.option("--game", type=click.Choice(list(GAMES)), help="Race only this game.")
+@click.option(
+    "--pace",
+    default=1.5,
+    show_default=True,
+    type=click.FloatRange(0, 60),
+    help="Seconds a move, about.",
+)
+@click.option("--race-each-other", is_flag=True, help="Open lobbies, too, and race among bots.")
+@click.option(
+    "--state-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the bots' names and tokens are kept.  [default: ~/.local/state/samedeal]",
+)
+def bots(
+    level: str,
+    count: int,
+    server: str,
+    game: str | None,
+    pace: float,
+    race_each_other: bool,
+    state_dir: Path | None,
+) -> None:
+    """Let house bots wait for somebody to race, until ended."""
+    from service.bots.house import Order, run  # they bring a client along
+    from service.bots.manners import Manners
+
+    if not server.startswith(("http://", "https://")):
+        raise Refused("--server is an address such as http://127.0.0.1:8000")
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    order = Order(
+        address=server.rstrip("/"),
+        manners=Manners(level, game, race_each_other),
+        bots=count,
+        pace=pace,
+        folder=state_dir or home / "samedeal",
+    )
+    sys.exit(run(order))
 
 
 def _why(error: Exception) -> str:

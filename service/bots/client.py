@@ -77,6 +77,24 @@ class Client:
             account = await nobody._ask("POST", "/guests", Account)
         return cls(address, account.player, account.token)
 
+    @classmethod
+    async def registered(cls, address: str, name: str, password: str) -> "Client":
+        """A player of that name and password: a new one, or after a lost answer the same again."""
+        credentials = {"name": name, "password": password}
+        async with cls(address) as nobody:
+            try:
+                account = await nobody._ask("POST", "/players", Account, credentials)
+            except Refused as error:
+                if error.code != "name-taken":
+                    raise
+                account = await nobody._ask("POST", "/login", Account, credentials)
+        return cls(address, account.player, account.token)
+
+    async def become_bot(self) -> Player:
+        """Be marked as a bot, for ever; only before the first race."""
+        self.player = await self._ask("POST", "/me/bot", Player)
+        return self.player
+
     async def logout(self) -> None:
         """Revoke the token; sockets that were opened with it are closed."""
         await self._sent("POST", "/logout")
@@ -106,6 +124,15 @@ class Client:
 
     async def join(self, race_id: str) -> Race:
         return await self._ask("POST", f"/races/{race_id}/entrants", Race)
+
+    async def leave(self, race_id: str) -> Race:
+        """Before the start."""
+        return await self._ask("DELETE", f"/races/{race_id}/entrants/me", Race)
+
+    async def ask_bots(self, race_id: str, level: str, count: int) -> Race:
+        """Ask house bots into the lobby, as host."""
+        body = {"level": level, "count": count}
+        return await self._ask("POST", f"/races/{race_id}/bots", Race, body)
 
     async def ready(self, race_id: str, ready: bool = True) -> Race:
         """Once at least two are in and all are ready, the countdown begins."""
@@ -156,6 +183,11 @@ class Client:
     async def play(self, play_id: str) -> Play:
         return await self._ask("GET", f"/plays/{play_id}", Play)
 
+    async def unfinished(self) -> tuple[Play, ...]:
+        """Our plays that are still to be played, without their boards; the newest hundred."""
+        page = await self._ask("GET", "/me/plays", Page[Play], status="playing", limit=100)
+        return page.items
+
     async def move(self, play_id: str, ply: int, move: str, move_id: str | None = None) -> Delta:
         """The same as `Socket.move`: an id counts over both."""
         body = {"ply": ply, "move": move, "id": move_id or secrets.token_urlsafe(9)}
@@ -185,7 +217,7 @@ class Client:
     ) -> bytes:
         """Ask, and ask again while the service is busy or the answer got lost.
 
-        That is safe: GET and PATCH may be repeated anyway, a move has its id, and with the key any
+        That is safe: all but POST may be repeated anyway, a move has its id, and with the key any
         other POST has its effect once, whatever became of the first answer.
         """
         headers = {"Idempotency-Key": secrets.token_urlsafe(12)} if method == "POST" else {}

@@ -6,12 +6,23 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from service.bots.messages import Delta, Frame, Play, Progress, Race, RaceEvent, RaceProgress
+from service.bots.messages import (
+    Delta,
+    Frame,
+    Play,
+    Progress,
+    Race,
+    RaceEvent,
+    RaceList,
+    RaceProgress,
+    RaceRemoved,
+)
 
 T = TypeVar("T")
 
 RaceNews = Race | RaceEvent | RaceProgress
 PlayNews = Play | Delta
+LobbyNews = RaceList | Race | RaceRemoved
 
 
 class Feed(Generic[T]):
@@ -83,6 +94,20 @@ class Feed(Generic[T]):
         self._news.put_nowait(error)
 
 
+class Unnumbered(Feed[T]):
+    """The feed of a topic without versions: after a cut it begins anew, with a snapshot."""
+
+    def request(self) -> bytes:
+        return msgspec.json.encode({"op": "watch", "topic": self.topic})
+
+    def replaced(self, frame: Frame) -> None:
+        self.passed(frame)
+
+    def followed(self, v: int, frame: Frame) -> bool:
+        self.passed(frame)
+        return True
+
+
 def race_news(frame: Frame) -> RaceNews:
     """What a frame about a race says."""
     match frame.op:
@@ -100,3 +125,20 @@ def play_news(frame: Frame) -> PlayNews:
     if frame.op == "snapshot":
         return msgspec.json.decode(frame.data, type=Play)
     return msgspec.json.decode(frame.data, type=Delta)
+
+
+class _Listed(msgspec.Struct):
+    race: Race
+
+
+def lobby_news(frame: Frame) -> LobbyNews:
+    """What a frame about the list of races says; a race that is told replaces what was told of it."""
+    if frame.op == "snapshot":
+        return msgspec.json.decode(frame.data, type=RaceList)
+    if msgspec.json.decode(frame.data, type=_Typed).type == "race-removed":
+        return msgspec.json.decode(frame.data, type=RaceRemoved)
+    return msgspec.json.decode(frame.data, type=_Listed).race
+
+
+class _Typed(msgspec.Struct):
+    type: str

@@ -193,6 +193,22 @@ class Race(Struct, frozen=True):
     total: int
     entrants: tuple[Entrant, ...]
     me: Me | None = None
+    kind: str = "live"
+    capacity: int = 0
+    bots_wanted: Mapping[str, int] = {}
+    """House bots that the host would like, by level."""
+
+
+class RaceRemoved(Struct, frozen=True):
+    """A race is no longer one of the list that the topic `lobby` tells."""
+
+    race: str
+
+
+class RaceList(Struct, frozen=True):
+    """All of that list."""
+
+    races: tuple[Race, ...]
 
 
 class RaceEvent(Struct, frozen=True):
@@ -213,6 +229,8 @@ class RaceEvent(Struct, frozen=True):
     standings: tuple[Standing, ...] = ()
     total: int | None = None
     seed: str | None = None
+    level: str = ""
+    count: int = 0
 
 
 class Progress(Struct, frozen=True):

@@ -98,7 +98,7 @@ LEVELS = ("easy", "steady", "sharp")
 _EASY = {"kings-way": kings_way.easy, "royal-mullein": royal_mullein.easy}
 _STEADY = {"kings-way": kings_way.steady, "royal-mullein": royal_mullein.steady}
 _SAMPLE = {"kings-way": kings_way.sharp, "royal-mullein": royal_mullein.sharp}
-_WORLDS: Mapping[str, int] = {"kings-way": 150, "royal-mullein": 16}
+_WORLDS: Mapping[str, int] = {"kings-way": 240, "royal-mullein": 24}
 
 
 def mind(level: str, game: str, rng: random.Random) -> Mind:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from service.bots.messages import Board
-from service.bots.sampling import clearly_best, unseen
+from service.bots.sampling import clearly_best, hopeful, unseen
 from service.rules.cards import RANK, RED
 
 Legal = tuple[str, ...]
@@ -18,6 +18,8 @@ NEAR = 2
 UNSOLVED = 60
 """What it costs, in moves, not to get home."""
 SURE = 1.0
+ROUND = 8
+"""After so many deals what has no hope is left out."""
 PASSES = 3
 
 ACE, KING = 1, 13
@@ -62,10 +64,14 @@ def sharp(
     numbers = [_number(card) for card in hidden]
     below = [_number(card) for card in reversed(known)]
     values: dict[str, list[float]] = {move: [] for move in moves}
-    for _ in worlds if len(numbers) > 1 else (0,):  # when all is known, one is enough
+    for number in worlds if len(numbers) > 1 else (0,):  # when all is known, one is enough
         rng.shuffle(numbers)
-        for move in moves:
-            values[move].append(-_after(board, move, below + numbers).played_out())
+        for move, value in values.items():
+            value.append(-_after(board, move, below + numbers).played_out())
+        if number % ROUND == ROUND - 1:
+            values = hopeful(usual, values)
+            if len(values) == 1:
+                return usual
     return clearly_best(usual, values, SURE)
 
 

@@ -45,6 +45,21 @@ def clearly_best(usual: str, values: Mapping[str, Sequence[float]], sure: float)
     return best
 
 
+def hopeful(usual: str, values: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """What is worth more samples: `usual`, and what may yet turn out to be better.
+
+    >>> sorted(hopeful("a", {"a": [5, 5, 5], "b": [5, 6, 5], "c": [1, 2, 1]}))
+    ['a', 'b']
+    """
+    kept = {usual: values[usual]}
+    for move, value in values.items():
+        gains = [mine - its for mine, its in zip(value, values[usual], strict=True)]
+        mean, error = _mean_and_error(gains)
+        if mean + error > 0:
+            kept[move] = value
+    return kept
+
+
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     count = len(values)
     mean = sum(values) / count

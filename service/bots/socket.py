@@ -19,7 +19,16 @@ from msgspec import Struct
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
-from service.bots.feed import Feed, PlayNews, RaceNews, play_news, race_news
+from service.bots.feed import (
+    Feed,
+    LobbyNews,
+    PlayNews,
+    RaceNews,
+    Unnumbered,
+    lobby_news,
+    play_news,
+    race_news,
+)
 from service.bots.messages import Delta, Frame, Lost, Refused
 
 FINAL = {1008: "policy", 1009: "too-big", 4001: "token-revoked", 4003: "bad-token"}
@@ -32,6 +41,9 @@ RECONNECT_SECONDS = 3.0
 """Reconnect after 0 to 3 seconds at random, so that a restart is not followed by a stampede."""
 PATIENCE_SECONDS = 60.0
 """How long the service may be away."""
+
+
+AnyFeed = Feed[RaceNews] | Feed[PlayNews] | Feed[LobbyNews]
 
 
 class _Move(Struct):
@@ -56,7 +68,7 @@ class Socket:
         self._connected = asyncio.Event()
         # Frames go out one by one, and those of a resumption before all newer ones.
         self._sending = asyncio.Lock()
-        self._feeds: dict[str, Feed[RaceNews] | Feed[PlayNews]] = {}
+        self._feeds: dict[str, AnyFeed] = {}
         self._moves: dict[tuple[str, str], _Move] = {}
         self._later: set[asyncio.Task[None]] = set()
         self._failure: Exception | None = None
@@ -104,6 +116,12 @@ class Socket:
         await self._watch(feed)
         return feed
 
+    async def watch_lobby(self) -> Feed[LobbyNews]:
+        """Follow the list of races that can be joined or soon begin."""
+        feed = Unnumbered("lobby", None, lobby_news, self._leave)
+        await self._watch(feed)
+        return feed
+
     async def watch_play(self, play_id: str, since: int | None = None) -> Feed[PlayNews]:
         """Follow a play whose board one may see; versions are its plies."""
         feed = Feed(f"play:{play_id}", since, play_news, self._leave)
@@ -128,7 +146,7 @@ class Socket:
         finally:
             self._moves.pop(key, None)
 
-    async def _watch(self, feed: Feed[RaceNews] | Feed[PlayNews]) -> None:
+    async def _watch(self, feed: AnyFeed) -> None:
         if self._failure is not None:
             raise self._failure
         if feed.topic in self._feeds:
@@ -231,7 +249,7 @@ class Socket:
             case "ack" | "reject":
                 self._answered(frame)
 
-    def _told(self, feed: Feed[RaceNews] | Feed[PlayNews], frame: Frame) -> None:
+    def _told(self, feed: AnyFeed, frame: Frame) -> None:
         match frame.op:
             case "snapshot":
                 feed.replaced(frame)
@@ -245,7 +263,7 @@ class Socket:
                 del self._feeds[feed.topic]
                 feed.failed(Refused(frame.code, frame.detail))
 
-    def _follow(self, feed: Feed[RaceNews] | Feed[PlayNews], v: int, frame: Frame) -> None:
+    def _follow(self, feed: AnyFeed, v: int, frame: Frame) -> None:
         if not feed.followed(v, frame) and feed.v is not None:
             self._soon(0, feed.request)  # should not happen; asking again mends it
 
