@@ -20,12 +20,13 @@ from service.contest.refusals import (
     NotEntrant,
     NotHost,
     RaceFull,
+    RaceNotEnded,
     RaceNotOpen,
     RaceOver,
     RaceStarted,
     WrongKind,
 )
-from service.feed.reader import NotVisible, RaceNotEnded
+from service.feed.reader import NotVisible
 from service.referee.insight import NoHints, NotNow, NotOver
 from service.referee.plays import IdReused, NotYourPlay, PlyConflict, TooFast
 from service.rules import IllegalMove, UnknownGame

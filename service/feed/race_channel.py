@@ -90,7 +90,7 @@ class RaceSource:
         return fold(race, log[:until]), log[until:]
 
     async def _step(self, race: Race, logged: Logged) -> Step:
-        rows = await self._reader.final_standings(race)
+        rows = await self._reader.outcomes.final_standings(race)
         frame = event_frame(self._topic, race.v, race_data(race, logged, rows))
         return Step(race, logged, frame, rows)
 

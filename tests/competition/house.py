@@ -157,7 +157,7 @@ class House:
         return await self.race(race)
 
     async def standings(self, race: Race, limit: int = 100, **ask: Any):
-        return await self.reader.standings(await self.race(race), Ask(limit, **ask))
+        return await self.reader.outcomes.standings(await self.race(race), Ask(limit, **ask))
 
     async def rows(self, query: Any) -> list[Any]:
         async with self.database.read() as connection:

@@ -153,7 +153,7 @@ async def test_the_end_of_a_daily_changes_no_row_of_it(kept, time):
     assert race.state == "ended"
     await until(kept.from_redis)
     page = await kept.house.boards.race(race.header, True, Ask(100))
-    assert page.items == await kept.house.reader.final_standings(race)
+    assert page.items == await kept.house.reader.outcomes.final_standings(race)
 
 
 async def test_who_claims_a_name_moves_among_the_humans(kept):

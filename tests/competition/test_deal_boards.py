@@ -112,8 +112,8 @@ async def test_who_has_raced_a_deal_or_read_its_proof_is_not_ranked_on_it(house)
     play = race.entrants[racer.id].play
     await house.finish(racer, play)
     race = await house.settle(race)
-    await house.reader.proof(race.header.id, reader.id, 0, 10)
-    await house.reader.proof(race.header.id, None, 0, 10)
+    await house.reader.outcomes.proof(race.header.id, reader.id, 0, 10)
+    await house.reader.outcomes.proof(race.header.id, None, 0, 10)
     for player in (racer, reader, stranger):
         await practise(house, player, race.seed, 0)
     assert {row[1] for row in await board(house, race.seed)} == {stranger}

@@ -82,7 +82,7 @@ async def test_it_ends_only_when_the_last_entrant_has(house, time):
     # Neither has cleared a card.
     rows = (await house.standings(race)).items
     assert [row.rank for row in rows] == [1, 1]
-    assert await house.reader.final_standings(race) == rows
+    assert await house.reader.outcomes.final_standings(race) == rows
 
 
 async def test_it_ends_when_the_last_one_runs_out_of_time(house, time):
@@ -259,7 +259,7 @@ async def test_the_end_told_to_those_beyond_the_first_fifty(house, time):
     time.now = race.header.closes_at + TIMEOUT_GRACE_MS
     race = await house.settle(race)
     begun, log, deal = await house.reader.race_log(race.header.id)
-    rows = await house.reader.final_standings(race)
+    rows = await house.reader.outcomes.final_standings(race)
     assert fold(begun, log) == race
     ended = msgspec.json.decode(race_data(race, log[-1], rows))
     assert ended["type"] == "race-ended"

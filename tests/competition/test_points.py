@@ -290,7 +290,9 @@ async def same_again(house: House) -> None:
         assert race.state == "ended"
         header = race.header
         rows = [
-            row for row in await house.reader.final_standings(race) if row.player.kind != "guest"
+            row
+            for row in await house.reader.outcomes.final_standings(race)
+            if row.player.kind != "guest"
         ]
         if header.kind == "live" and not header.rated:
             continue

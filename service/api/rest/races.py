@@ -250,7 +250,7 @@ class Standings(Endpoint):
         house = house_of(request)
         race = await house.reader.race(path_id(request))
         scope = f"standings {race.header.id}"
-        return await board_page(request, scope, lambda ask: house.reader.standings(race, ask))
+        return await board_page(request, scope, lambda ask: house.reader.outcomes.standings(race, ask))
 
 
 class RacePlays(Endpoint):
@@ -285,7 +285,7 @@ class ProofOf(Endpoint):
         scope = f"proof {race_id}"
         start = cursor_number(request, scope)
         who = await viewer(request)
-        proof = await house.reader.proof(race_id, who, start, page_limit(request))
+        proof = await house.reader.outcomes.proof(race_id, who, start, page_limit(request))
         return reply(
             proof
             if proof.next is None
