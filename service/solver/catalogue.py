@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from service.rules import DEAL_VERSION, RULES_VERSION
-from service.solver.certificate import Certificate
+from service.solver.certificate import Certificate, certificate
 from service.solver.verdict import SOLVER_VERSION
 
 _PACKED = re.compile(r"t|r|[1-8]|f[1-8]|l[1-8]|h[1-8][1-8]")
@@ -82,6 +82,19 @@ def write(game: str, budget: int, deals: Iterable[tuple[str, Certificate]]) -> I
         yield msgspec.json.encode(
             Row(seed, found.verdict, found.par, found.ease, found.states, pack(found.moves))
         )
+
+
+def certified(task: tuple[str, str, int]) -> tuple[str, Certificate]:
+    """(game, seed, budget) to a deal for `write`; for worker processes, so picklable.
+
+    A whole file, on all cores, in the order of the seeds:
+
+        with multiprocessing.Pool() as pool:
+            deals = pool.imap(certified, [(game, seed, budget) for seed in seeds])
+            lines = write(game, budget, deals)
+    """
+    game, seed, budget = task
+    return seed, certificate(game, seed, budget)
 
 
 def read(data: bytes) -> tuple[Head, dict[str, Certificate]]:

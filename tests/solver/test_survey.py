@@ -34,7 +34,7 @@ def test_one_deal_surveyed() -> None:
 
 @pytest.mark.parametrize("game", ["kings-way", "royal-mullein"])
 def test_a_catalogue_reads_back_what_was_written(game: str) -> None:
-    deals = {seed: solver.certificate(game, seed, 5_000) for seed in ("1", "2")}
+    deals = dict(catalogue.certified((game, seed, 5_000)) for seed in ("1", "2"))
     data = b"\n".join(catalogue.write(game, 5_000, deals.items()))
     head, read = catalogue.read(data)
     assert read == deals
