@@ -10,6 +10,7 @@ from service.contest.race import Entrant, Race
 from service.contest.refusals import RaceNotEnded
 from service.contest.sight import Sight, seed_is_open, sight_of_play
 from service.feed.boards import Leaderboards
+from service.feed.flights import Flights
 from service.feed.frames import race_data
 from service.feed.outcomes import Outcomes
 from service.feed.views import (
@@ -50,6 +51,7 @@ class Reader:
         self._journal = journal
         self._plays = play_shelf
         self._races = race_shelf
+        self._flights = Flights()
         self.outcomes = Outcomes(database, journal, play_shelf, race_shelf, leaderboards)
 
     # Plays
@@ -177,7 +179,9 @@ class Reader:
                 rematch = await races.rematch_of(connection, race.header.id)
         return race_view(
             race,
-            await self.entrant_views(race, shown),
+            await self._flights.share(
+                (race.header.id, race.v), lambda: self.entrant_views(race, shown)
+            ),
             None if me is None else MeView(me.ready, me.play),
             rematch,
         )
@@ -249,14 +253,12 @@ class Reader:
         """By player: how far entrants are whose play has begun."""
         of_play = {entrant.play: entrant for entrant in entrants if entrant.play is not None}
         heads = await self._journal.last_entries(of_play)
-        ended = {}
-        if race.state == "running":
-            async with self._database.read() as connection:
-                ended = await plays.endings(connection, race.header.id)
+        going = [play for play, entrant in of_play.items() if entrant.ended is None]
+        async with self._database.read() as connection:
+            statuses = await plays.statuses(connection, going)
         found = {}
         for play_id, entrant in of_play.items():
             ply, score = heads.get(play_id, (0, 0))
-            end = entrant.ended or ended.get(entrant.player.id)
-            status = "playing" if end is None else end.status
+            status = statuses[play_id] if entrant.ended is None else entrant.ended.status
             found[entrant.player.id] = Progress(score, ply, status)
         return found

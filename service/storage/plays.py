@@ -156,6 +156,14 @@ async def endings(connection: AsyncConnection, race_id: str) -> dict[str, Ended 
     }
 
 
+async def statuses(connection: AsyncConnection, play_ids: Sequence[str]) -> dict[str, Status]:
+    """By play: its present status."""
+    if not play_ids:
+        return {}
+    query = select(plays.c.id, plays.c.status).where(plays.c.id.in_(play_ids))
+    return {row.id: row.status for row in await connection.execute(query)}
+
+
 async def page_of_player(
     connection: AsyncConnection,
     player_id: str,
