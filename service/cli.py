@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from service import settings as settings_
+from service.cli_solver import catalogue_, solve, survey_
 from service.contest.proof import BadProof, verify
 from service.live.boards import BoardsAway, RedisBoards
 from service.referee.board_keeper import rebuild_all
@@ -27,6 +28,10 @@ class Refused(click.ClickException):
 @click.version_option(package_name="samedeal")
 def main() -> None:
     """Races at patience: everybody gets the very same deal."""
+
+
+for command in (solve, survey_, catalogue_):
+    main.add_command(command)
 
 
 def _settings(data_dir: Path | None = None) -> settings_.Settings:
