@@ -186,13 +186,17 @@ class Entrants(Endpoint):
     async def post(self, request: Request) -> Response:
         house, race_id = house_of(request), path_id(request)
         who = await player(request, "play")
+        body, _ = await sent_or(request, Nothing, Nothing())
         race = await house.reader.race(race_id)
         if race.state == "running" and who.id in race.entrants:
             # Nothing to do, nor to keep under a key, but much that has happened since.
-            await sent_or(request, Nothing, Nothing())
             return reply(await house.reader.view_of(race, who.id))
-        return await _ordered(
-            request, "play", lambda who, slip: house.races.join(race_id, who, slip)
+        return await once(
+            request,
+            who,
+            body,
+            lambda slip: house.races.join(race_id, who, slip),
+            lambda race: reply(house.reader.still_view(race, who.id)),
         )
 
 
