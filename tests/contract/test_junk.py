@@ -61,9 +61,25 @@ JSON = st.recursive(
 BODIES = st.dictionaries(st.sampled_from(FIELDS) | TEXT, SCALARS | JSON, max_size=6) | JSON
 QUERY = st.dictionaries(
     st.sampled_from(
-        ["limit", "cursor", "after", "around", "kind", "state", "game", "sort", "status", "race", "name", "month", "q"]
+        [
+            "limit",
+            "cursor",
+            "after",
+            "around",
+            "kind",
+            "state",
+            "game",
+            "sort",
+            "status",
+            "race",
+            "name",
+            "month",
+            "q",
+        ]
     ),
-    TEXT.filter(lambda text: text.isprintable()) | KNOWN | st.integers().map(str),
+    st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), max_size=30)
+    | KNOWN
+    | st.integers().map(str),
     max_size=3,
 )
 PARTS = TEXT.map(lambda text: quote(text.encode("utf-8", "replace"), safe="")) | KNOWN
