@@ -25,11 +25,11 @@ from service.bots.messages import (
     Page,
     Play,
     Player,
-    Proof,
     Race,
     Refused,
     Standing,
 )
+from service.bots.reports import Analysis, Proof, RatingRow
 from service.bots.socket import Socket
 
 T = TypeVar("T")
@@ -161,6 +161,19 @@ class Client:
             cursor = page.next
         return tuple(rows)
 
+    async def daily(self, game: str) -> Race:
+        """Today's race, open to everybody from midnight to midnight UTC."""
+        return await self._ask("GET", f"/daily/{game}", Race)
+
+    async def enter(self, race_id: str) -> Play:
+        """Begin one's play in an open race; asked again, the same play."""
+        return await self._ask("POST", f"/races/{race_id}/plays", Play)
+
+    async def ratings(self, game: str) -> tuple[RatingRow, ...]:
+        """The first hundred, best first."""
+        path = f"/leaderboards/rating/{game}"
+        return (await self._ask("GET", path, Page[RatingRow], limit=100)).items
+
     async def proof(self, race_id: str, page_size: int = 100) -> Proof:
         """Everything that is needed to check an ended race, its pages joined into one."""
         path = f"/races/{race_id}/proof"
@@ -182,6 +195,10 @@ class Client:
 
     async def play(self, play_id: str) -> Play:
         return await self._ask("GET", f"/plays/{play_id}", Play)
+
+    async def analysis(self, play_id: str) -> Analysis:
+        """Of a play that has ended and whose deal is open; may take a while."""
+        return await self._ask("GET", f"/plays/{play_id}/analysis", Analysis)
 
     async def unfinished(self) -> tuple[Play, ...]:
         """Our plays that are still to be played, without their boards; the newest hundred."""

@@ -176,10 +176,14 @@ class Standing(Struct, frozen=True):
 
 
 class Deal(Struct, frozen=True):
-    """`seed` is None while the deal is secret; the commitment stands from the beginning."""
+    """`seed` is None while the deal is secret; the commitment stands from the beginning.
+
+    `certified`: the deal is known to be winnable.
+    """
 
     commitment: str
     seed: str | None = None
+    certified: bool = False
 
 
 class Race(Struct, frozen=True):
@@ -245,15 +249,6 @@ class RaceProgress(Struct, frozen=True):
     """By player id, those who have got on. Unversioned: of two, the higher ply is the later."""
 
     players: Mapping[str, Progress]
-
-
-class Proof(Struct, frozen=True):
-    """What a proof claims, and the whole of it as JSON, its pages joined, to be checked."""
-
-    seed: str
-    commitment: str
-    standings: tuple[Standing, ...]
-    text: bytes = b""
 
 
 # Frames

@@ -1,4 +1,4 @@
-"""`samedeal demo`: four built-in players race over the public API, and everything is checked."""
+"""`samedeal demo`: built-in players and bots race over the public API, and all is checked."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from service.bots.client import Client
 from service.bots.messages import Lost, Refused
 from service.bots.playing import NoStart
+from service.bots.socket import Socket
+from service.demo import trio
+from service.demo.daily import daily
 from service.demo.players import HABITS
 from service.demo.scene import Scene
 from service.demo.server import ServerFailed, own_server
@@ -22,6 +25,9 @@ POOL = "1"
 COUNTDOWN_MS = "2000"
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
+
+
+DAILY = "kings-way"
 
 
 def run() -> int:
@@ -66,7 +72,7 @@ def _end_like_ctrl_c() -> None:
 
 
 async def _perform(address: str, show: Show) -> bool:
-    """All games at the same time, with the same four; whether everything held."""
+    """The four race each game, then the bots one; two play the daily; whether everything held."""
     async with contextlib.AsyncExitStack() as stack:
         onlooker = await stack.enter_async_context(Client(address))
         looking = await stack.enter_async_context(onlooker.socket())
@@ -78,12 +84,30 @@ async def _perform(address: str, show: Show) -> bool:
             socket = await stack.enter_async_context(client.socket())
             seats.append(Seat(habit, client, socket, random.Random(number)))
             names[client.player.id] = habit.name
-        scenes = {game: Scene(game, names, show.news) for game in GAMES}
-        async with show.following(list(scenes.values())), asyncio.TaskGroup() as group:
-            racing = {
-                game: group.create_task(live_race(game, seats, onlooker, looking, scene))
-                for game, scene in scenes.items()
-            }
+        held = await _four(seats, onlooker, looking, names, show)
+        show.line("")
+        scene = Scene(trio.GAME, {}, show.news, title="The bots")
+        bots = await trio.seated(stack, address)
+        scene.name({seat.client.player.id: seat.habit.name for seat in bots if seat.client.player})
+        async with show.following([scene]), asyncio.TaskGroup() as group:
+            day = group.create_task(daily(DAILY, seats[1:3], onlooker))
+            three = group.create_task(trio.race_bots(bots, onlooker, looking, scene))
+    show.daily(GAMES[DAILY], day.result(), names)
+    show.result(scene, three.result().result)
+    show.trio(scene, three.result())
+    return held and not day.result().faults and not three.result().result.faults
+
+
+async def _four(
+    seats: list[Seat], onlooker: Client, looking: Socket, names: dict[str, str], show: Show
+) -> bool:
+    """All games at the same time, with the same players."""
+    scenes = {game: Scene(game, names, show.news) for game in GAMES}
+    async with show.following(list(scenes.values())), asyncio.TaskGroup() as group:
+        racing = {
+            game: group.create_task(live_race(game, seats, onlooker, looking, scene))
+            for game, scene in scenes.items()
+        }
     for game, race in racing.items():
         show.result(scenes[game], race.result())
     return all(not race.result().faults for race in racing.values())

@@ -17,6 +17,8 @@ class Habit(NamedTuple):
     name: str
     pace: float
     choose: Choose
+    ponders: bool = False
+    """Thinks so long over a move that others must not wait for it."""
 
 
 # Habits. A move's text says what it is: `c5-w` clears a card of a column (King's Way), `w-f2` and

@@ -19,13 +19,23 @@ class Row(NamedTuple):
 class Scene:
     """One race. `say` is told what happens, in words."""
 
-    def __init__(self, game: str, names: dict[str, str], say: Callable[[str], None]) -> None:
-        """`names` are those to show, by player id."""
-        self.title = GAMES[game].titles["en"]
+    def __init__(
+        self,
+        game: str,
+        names: dict[str, str],
+        say: Callable[[str], None],
+        title: str | None = None,
+    ) -> None:
+        """`names` are those to show, by player id; `title` is that of the game if not given."""
+        self.title = title or GAMES[game].titles["en"]
         self.goal = GAMES[game].goal
         self.state = "lobby"
         self.rows = {player: Row(name) for player, name in names.items()}
         self._say = say
+
+    def name(self, names: dict[str, str]) -> None:
+        """Show others, too."""
+        self.rows |= {player: Row(name) for player, name in names.items()}
 
     def begin(self, race: Race) -> None:
         """The whole race, as a snapshot tells it: it counts whatever was known."""

@@ -13,8 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from service.bots.messages import Standing
+from service.bots.reports import Analysis
+from service.demo.daily import Day
 from service.demo.scene import Scene
 from service.demo.stage import Result
+from service.demo.trio import Trio
+from service.rules import Game
 
 REPORT_SECONDS = 5.0
 STYLES = {"solved": "green", "stuck": "yellow", "resigned": "red", "timed_out": "red"}
@@ -90,6 +94,38 @@ class Show:
                 f"committed to before the start; {result.checked.plays} plays of together "
                 f"{result.checked.moves} log entries replay by the rules, and the standings follow."
             )
+
+    def daily(self, game: Game, day: Day, names: dict[str, str]) -> None:
+        """Today's leaderboard so far."""
+        self.line("")
+        self.line(f"{game.titles['en']}, today's daily, leaderboard so far:")
+        self._console.print(_standings(day.standings, names, game.goal))
+        for fault in day.faults:
+            self.line(f"The daily: WRONG: {fault}.")
+
+    def trio(self, scene: Scene, trio: Trio) -> None:
+        """What the bots' deal was like, how the last of them lost, and what they are rated now."""
+        if trio.result.race.deal.certified:
+            self.line(f"{scene.title}: this deal was certified winnable before they raced it.")
+        if trio.lesson is not None:
+            name = scene.rows[trio.lesson.player].name
+            self.line(f"{scene.title}: {_lost(name, trio.lesson.analysis)}")
+        rows = ", ".join(f"{scene.rows[r.player.id].name} {r.rating}" for r in trio.ratings)
+        self.line(f"{scene.title}: ratings after one race: {rows}.")
+
+
+def _lost(name: str, analysis: Analysis | None) -> str:
+    if analysis is None:
+        return f"how {name} lost is not known in the time there is."
+    if analysis.fatal is not None:
+        move = analysis.plies[analysis.fatal].entry
+        return (
+            f"{name} lost with ply {analysis.fatal}, {move}: "
+            "before it the game could still be won, after it no more."
+        )
+    if analysis.plies[0].winnable is False:
+        return f"{name} could not have won: the analysis proves that nobody could."
+    return f"{name} did not win, and no single move is known to have lost the game."
 
 
 def _table(scene: Scene) -> Table:

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from service.bots.client import Client
 from service.bots.feed import Feed, RaceNews
-from service.bots.messages import Board, Lost, Play, Proof, Race, RaceEvent, RaceProgress, Standing
+from service.bots.messages import Board, Lost, Play, Race, RaceEvent, RaceProgress, Standing
 from service.bots.playing import play_out, started_play
+from service.bots.reports import Proof
 from service.bots.socket import Socket
 from service.contest.proof import BadProof, Checked, verify
 from service.demo.players import Habit
@@ -35,6 +36,7 @@ class Seat(NamedTuple):
 class Result(NamedTuple):
     """What came of a race; `faults` is empty when all of it held."""
 
+    race: Race
     standings: tuple[Standing, ...]
     proof: Proof
     checked: Checked | None
@@ -42,9 +44,14 @@ class Result(NamedTuple):
 
 
 async def live_race(
-    game: str, seats: list[Seat], onlooker: Client, onlookers_socket: Socket, scene: Scene
+    game: str,
+    seats: list[Seat],
+    onlooker: Client,
+    onlookers_socket: Socket,
+    scene: Scene,
+    seconds: float = RACE_SECONDS,
 ) -> Result:
-    """Race one deal, shown as an onlooker without an account sees it."""
+    """Race one deal for about so long, shown as an onlooker without an account sees it."""
     host, *others = seats
     race = await host.client.create_race(
         game, name="demo", capacity=len(seats), time_limit_ms=TIME_LIMIT_MS, listed=False
@@ -53,7 +60,7 @@ async def live_race(
     for seat in others:
         await seat.client.join(race.id)
     async with asyncio.TaskGroup() as group:
-        plays = [group.create_task(_play(seat, race)) for seat in seats]
+        plays = [group.create_task(_play(seat, race, seconds)) for seat in seats]
         told = group.create_task(_look_on(feed, scene))
         # Everybody is in before the last one is ready: then it starts by itself.
         for seat in seats:
@@ -62,16 +69,23 @@ async def live_race(
     return await _check(race, seats, [play.result() for play in plays], onlooker, told.result())
 
 
-async def _play(seat: Seat, race: Race) -> Play:
-    usual = RACE_SECONDS / (SHARE_OF_MOVES * GAMES[race.game].max_moves) * seat.habit.pace
+async def _play(seat: Seat, race: Race, seconds: float) -> Play:
+    return await played(seat, await started_play(seat.client, race.id, seat.socket), seconds)
+
+
+async def played(seat: Seat, play: Play, seconds: float) -> Play:
+    """Play it out, in about so many seconds."""
+    usual = seconds / (SHARE_OF_MOVES * GAMES[play.game].max_moves) * seat.habit.pace
 
     async def decide(board: Board, legal: tuple[str, ...]) -> str:
+        if seat.habit.ponders:
+            return await asyncio.to_thread(seat.habit.choose, board, legal, seat.rng)
         return seat.habit.choose(board, legal, seat.rng)
 
     return await play_out(
         seat.client,
         seat.socket,
-        await started_play(seat.client, race.id, seat.socket),
+        play,
         decide,
         pause=lambda: usual * seat.rng.uniform(0.5, 1.5),
         patience=PLAY_SECONDS,
@@ -120,4 +134,4 @@ async def _check(
             faults.append(f"{seat.habit.name} was told another end than is told now")
         if now.board != play.board:
             faults.append(f"{seat.habit.name} held another board than is told now")
-    return Result(standings, proof, checked, tuple(faults))
+    return Result(race, standings, proof, checked, tuple(faults))

@@ -78,6 +78,27 @@ def test_progress_is_told_in_plain_lines(shown: str) -> None:
 
 
 @pytest.mark.slow
+def test_the_daily_is_shown_with_its_leaderboard(shown: str) -> None:
+    _before, found, after = shown.partition("today's daily, leaderboard so far:\n")
+    assert found
+    assert {row.split()[1] for row in after.splitlines()[1:3]} == {"eager", "cautious"}
+
+
+@pytest.mark.slow
+def test_the_bots_race_a_certified_deal_and_the_losers_game_is_explained(shown: str) -> None:
+    _before, found, after = shown.partition("The bots, standings:\n")
+    assert found
+    assert {row.split()[1] for row in after.splitlines()[1:4]} == {"easy", "steady", "sharp"}
+    assert "The bots: the proof is verified." in after
+    assert "The bots: this deal was certified winnable before they raced it." in after
+    won = all(" solved " in row for row in after.splitlines()[1:4])
+    told = r"^The bots: (easy|steady|sharp) lost with ply \d+, [a-z0-9-]+: "
+    assert won or re.search(told, after, re.MULTILINE)
+    ratings = r"^The bots: ratings after one race: \w+ \d+, \w+ \d+, \w+ \d+\.$"
+    assert re.search(ratings, after, re.MULTILINE)
+
+
+@pytest.mark.slow
 def test_nothing_is_left_behind(shown: str, folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
