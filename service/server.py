@@ -8,7 +8,6 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -21,6 +20,7 @@ from websockets.exceptions import InvalidState
 from service import logs
 from service.api.socket.connection import KICK, PUT
 from service.app import Process, create_app
+from service.referee.thinking import leave_with_parent
 from service.settings import Settings
 
 MAX_CLIENT_FRAME = 16 * 1024
@@ -202,13 +202,5 @@ def _supervise(settings: Settings, listening: socket.socket, workers: int) -> in
 
 
 def _worker(config: uvicorn.Config, listening: socket.socket) -> None:
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    leave_with_parent()
     sys.exit(_work(config, listening))
-
-
-def _leave_with_parent() -> None:
-    """A worker whose supervisor was killed stops, too: it would go on holding the port."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -44,7 +45,7 @@ class Thinker:
                 self._pool = ProcessPoolExecutor(
                     1,
                     mp_context=multiprocessing.get_context("spawn"),
-                    initializer=_be_nice,
+                    initializer=_begin,
                     initargs=(self._niceness,),
                 )
             future = self._pool.submit(work, *args, **kwargs)
@@ -75,6 +76,19 @@ class Thinker:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _be_nice(niceness: int) -> None:
+def leave_with_parent() -> None:
+    """See to it that this process ends when the one that began it has ended, however."""
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _begin(niceness: int) -> None:
+    leave_with_parent()
     with contextlib.suppress(OSError, AttributeError):
         os.nice(niceness)

@@ -3,8 +3,11 @@
 import asyncio
 import math
 import os
+import subprocess
+import sys
 import time
 
+import psutil
 import pytest
 
 from service.referee.thinking import Thinker, ThinkerDied, TooLong
@@ -48,3 +51,24 @@ async def test_a_vanished_caller_ends_the_work(thinker):
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert await thinker.think(60, math.factorial, 3) == 6
+
+
+PROGRAM = """
+import asyncio, os
+from service.referee.thinking import Thinker
+async def main():
+    thinker = Thinker(1)
+    print(await thinker.think(60, os.getpid), flush=True)
+    await asyncio.sleep(3600)
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_it_does_not_outlive_a_killed_server(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    with subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE) as server:
+        child = psutil.Process(int(server.stdout.readline()))
+        server.kill()
+    child.wait(timeout=60)
