@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -85,7 +86,7 @@ def _follow_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        os._exit(1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _begin(niceness: int) -> None:
