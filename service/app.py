@@ -44,6 +44,7 @@ from service.live.bus import Bus, LocalBus
 from service.live.redis_bus import RedisBus
 from service.logs import fault
 from service.metrics import FAULTS
+from service.referee import catalogue
 from service.referee.board_keeper import BoardKeeper
 from service.referee.clock import RefereeClock
 from service.referee.insight import Insight
@@ -177,6 +178,7 @@ class Process:
             asyncio.create_task(self.database.clock.keep(functools.partial(failed, "time"))),
             asyncio.create_task(self._recheck()),
             asyncio.create_task(self._tidy()),
+            asyncio.create_task(self._load_catalogue()),
         ]
 
     async def drain(self) -> None:
@@ -209,6 +211,12 @@ class Process:
                 await self.sockets.recheck()
             except Exception as error:
                 failed("recheck", error)
+
+    async def _load_catalogue(self) -> None:
+        try:
+            await catalogue.load(self.database)
+        except Exception as error:
+            failed("catalogue", error)
 
     async def _tidy(self) -> None:
         while True:

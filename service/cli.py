@@ -196,7 +196,9 @@ async def _rebuilt(found: settings_.Settings, redis_url: str) -> list[str]:
 
 
 @main.command()
-@click.option("--level", type=click.Choice(["easy", "steady", "sharp"]), default="steady", show_default=True)
+@click.option(
+    "--level", type=click.Choice(["easy", "steady", "sharp"]), default="steady", show_default=True
+)
 @click.option("--count", default=1, show_default=True, type=click.IntRange(1, 100))
 @click.option("--server", default="http://127.0.0.1:8000", show_default=True)
 @click.option("--game", type=click.Choice(list(GAMES)), help="Race only this game.")

@@ -7,9 +7,11 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.rules import DEAL_VERSION, commitment
 from service.storage import deals as stored_deals
 from service.storage.database import Database
 from service.storage.deals import Deal, fresh_seed
+from service.storage.ids import new_id
 from service.storage.solver_tables import analyses, catalogue, certificates, pool
 from service.storage.tables import deals, plays, races
 
@@ -141,17 +143,48 @@ async def catalogued(connection: AsyncConnection, game: str) -> int:
 
 
 async def fill_catalogue(
-    database: Database,
     connection: AsyncConnection,
     game: str,
+    first: int,
     entries: Sequence[tuple[str, Certified]],
+    now: int,
 ) -> None:
-    """Put (seed, certificate) pairs into a game's catalogue, numbered from 1; again: no change."""
-    for number, (seed, certified) in enumerate(entries, 1):
-        deal = await stored_deals.ensure(database, connection, game, seed)
-        await put(connection, deal.id, certified)
-        query = _upsert(connection)(catalogue).values(game=game, number=number, deal_id=deal.id)
-        await connection.execute(query.on_conflict_do_nothing())
+    """Put (seed, certificate) pairs into a game's catalogue, numbered from `first` on.
+
+    Again: no change.
+    """
+    upsert = _upsert(connection)
+    await connection.execute(
+        upsert(deals).on_conflict_do_nothing(),
+        [
+            {
+                "id": new_id(now),
+                "game": game,
+                "deal_version": DEAL_VERSION,
+                "seed": seed,
+                "commitment": commitment(game, seed),
+                "created_at": now,
+            }
+            for seed, _certified in entries
+        ],
+    )
+    query = select(deals.c.seed, deals.c.id).where(
+        deals.c.game == game,
+        deals.c.deal_version == DEAL_VERSION,
+        deals.c.seed.in_([seed for seed, _certified in entries]),
+    )
+    ids = {row.seed: row.id for row in await connection.execute(query)}
+    await connection.execute(
+        upsert(certificates).on_conflict_do_nothing(),
+        [{"deal_id": ids[seed], **certified._asdict()} for seed, certified in entries],
+    )
+    await connection.execute(
+        upsert(catalogue).on_conflict_do_nothing(),
+        [
+            {"game": game, "number": number, "deal_id": ids[seed]}
+            for number, (seed, _certified) in enumerate(entries, first)
+        ],
+    )
 
 
 async def page(

@@ -254,7 +254,9 @@ class Standings(Endpoint):
         house = house_of(request)
         race = await house.reader.race(path_id(request))
         scope = f"standings {race.header.id}"
-        return await board_page(request, scope, lambda ask: house.reader.outcomes.standings(race, ask))
+        return await board_page(
+            request, scope, lambda ask: house.reader.outcomes.standings(race, ask)
+        )
 
 
 class RacePlays(Endpoint):
