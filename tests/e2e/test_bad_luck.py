@@ -106,6 +106,7 @@ async def _until_gone(racer: Racer) -> None:
             return
 
 
+@on_postgres
 async def test_workers_stop_on_sigterm(
     services: Services, listen: Listen, database_url: str, redis_url: str
 ) -> None:
@@ -324,6 +325,7 @@ async def test_requests_cut_off_in_mid_move(
     assert not [row for row in rows if row["state"].startswith("idle in transaction")]
 
 
+@on_postgres
 async def test_a_hundred_moves_and_finishes_at_once(
     services: Services, racers: Racers, database_url: str
 ) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.e2e.conftest import Racers
 from tests.e2e.racing import begin, eager, ended, go, lazy, lobby, proved
 from tests.e2e.served import Services, true_of
@@ -56,6 +58,7 @@ async def test_in_mid_race(services: Services, racers: Racers, database_url: str
     assert log == [{"ply": 1, "move": "timeout", "at_ms": 4_000}]
 
 
+@pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
 async def test_with_everybody_gone_the_race_still_ends(
     services: Services, racers: Racers, database_url: str
 ) -> None:
