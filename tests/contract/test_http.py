@@ -123,18 +123,18 @@ async def test_what_is_no_json(guest):
         problem(reply, reply.status_code, "bad-json" if reply.status_code == 400 else "malformed")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        *([], 5, "x", True, [{"game": "kings-way"}], {}, {"game": None}, {"game": 1}),
-        *({"game": "kings-way", "more": 1}, {"game": "kings-way", "seed": ""}, {"seed": "1"}),
-        *({"game": "kings-way", "seed": 1}, {"game": "kings-way", "seed": "x" * 65}),
-        *({"game": "kings-way", "seed": "a b"}, {"game": "kings-way", "seed": "a\x00"}),
-        {"game": "kings-way", "seed": "é"},
-    ],
-)
-async def test_requests_are_closed_and_every_field_has_a_form(guest, body):
-    problem(await guest.call("POST", "/v1/plays", body), 422, "malformed")
+NO_PLAYS = [
+    *([], 5, "x", True, [{"game": "kings-way"}], {}, {"game": None}, {"game": 1}),
+    *({"game": "kings-way", "more": 1}, {"game": "kings-way", "seed": ""}, {"seed": "1"}),
+    *({"game": "kings-way", "seed": 1}, {"game": "kings-way", "seed": "x" * 65}),
+    *({"game": "kings-way", "seed": "a b"}, {"game": "kings-way", "seed": "a\x00"}),
+    {"game": "kings-way", "seed": "é"},
+]
+
+
+async def test_requests_are_closed_and_every_field_has_a_form(guest):
+    for body in NO_PLAYS:
+        problem(await guest.call("POST", "/v1/plays", body), 422, "malformed")
 
 
 async def test_no_such_game(guest):

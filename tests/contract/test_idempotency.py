@@ -118,9 +118,12 @@ async def test_moves_have_their_own_ids(guest, key):
         assert delta["ply"] == ply
 
 
-@pytest.mark.parametrize("bad", ["", "x" * 256, "ключ", "a\tb"])
-async def test_keys_have_a_form(guest, bad):
-    headers = {"Idempotency-Key": bad.encode()}
-    reply = await guest.call("POST", "/v1/plays", {"game": "kings-way"}, headers=headers)
-    problem(reply, 422, "malformed")
-    assert await _mine(guest) == []
+BAD_KEYS = ["", "x" * 256, "ключ", "a\tb"]
+
+
+async def test_keys_have_a_form(guest):
+    for bad in BAD_KEYS:
+        headers = {"Idempotency-Key": bad.encode()}
+        reply = await guest.call("POST", "/v1/plays", {"game": "kings-way"}, headers=headers)
+        problem(reply, 422, "malformed")
+        assert await _mine(guest) == []

@@ -68,10 +68,13 @@ async def test_what_comes_meanwhile_does_not_disturb_the_pages(guest, five):
     assert read == five
 
 
-@pytest.mark.parametrize("limit", ["0", "101", "-1", "x", "", "1.5", "9" * 400, "٣"])
-async def test_limits_have_a_range(guest, limit):
-    for path in ("/v1/me/plays", "/v1/races"):
-        problem(await guest.call("GET", path, params={"limit": limit}), 422, "malformed")
+NO_LIMITS = ["0", "101", "-1", "x", "", "1.5", "9" * 400, "٣"]
+
+
+async def test_limits_have_a_range(guest):
+    for limit in NO_LIMITS:
+        for path in ("/v1/me/plays", "/v1/races"):
+            problem(await guest.call("GET", path, params={"limit": limit}), 422, "malformed")
 
 
 async def test_a_cursor_counts_for_its_list_only(guest, rival, five):

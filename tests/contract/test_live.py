@@ -351,6 +351,10 @@ async def test_after_a_reconnect_events_go_on_where_they_stopped(guest, rival):
     await finish(race, guest, rival)
 
 
+# A crowd takes its time; half of the combinations has each database and each bus once.
+@pytest.mark.parametrize(
+    "combination", ["sqlite-local", "postgres-redis"], indirect=True, scope="session"
+)
 async def test_the_fifty_first_entrants_and_all_of_them(guests, guest, nobody):
     """A race of more than fifty: what is cut short says so, and one's own row is always there."""
     others = await asyncio.gather(*(guests() for _ in range(51)))

@@ -150,15 +150,14 @@ async def _finale(caller, socket, play, moves, resigning):
 
 
 async def test_the_winning_move_and_a_resignation_at_once(guests, nobody):
-    callers = [await guests() for _ in range(4)]
+    callers = [await guests() for _ in range(3)]
     async with (
         callers[0].socket() as one,
         callers[1].socket() as two,
         callers[2].socket() as three,
-        callers[3].socket() as four,
         nobody.socket() as watching,
     ):
-        sockets = (one, two, three, four)
+        sockets = (one, two, three)
         race, plays = await _begun(
             callers, sockets, watching, game="royal-mullein", time_limit_ms=120_000
         )

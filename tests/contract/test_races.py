@@ -62,21 +62,21 @@ async def test_a_race_as_its_maker_wants_it(guest):
     assert {key: race[key] for key in wanted} == wanted
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *({"capacity": 0}, {"capacity": 1_001}, {"capacity": -1}, {"capacity": "8"}),
-        *({"capacity": 10**400}, {"capacity": 1.5}, {"capacity": True}, {"capacity": []}),
-        *({"time_limit_ms": 999}, {"time_limit_ms": 86_400_001}, {"time_limit_ms": 1e30}),
-        *({"ranking": "score"}, {"rated": 1}, {"listed": "yes"}, {"kind": "daily"}, {"kind": None}),
-        *({"name": ""}, {"name": "x" * 61}, {"name": "a\x00b"}, {"name": "a\nb"}, {"name": 5}),
-        *({"name": "\u202egnp"}, {"name": "\u2028"}, {"more": 1}, {"state": "running"}),
-        {"seed": "1"},
-    ],
-)
-async def test_a_race_that_cannot_be(guest, wrong):
-    body = {"game": "kings-way", "kind": "live", **wrong}
-    problem(await guest.call("POST", "/v1/races", body), 422, "malformed")
+NO_RACES = [
+    *({"capacity": 0}, {"capacity": 1_001}, {"capacity": -1}, {"capacity": "8"}),
+    *({"capacity": 10**400}, {"capacity": 1.5}, {"capacity": True}, {"capacity": []}),
+    *({"time_limit_ms": 999}, {"time_limit_ms": 86_400_001}, {"time_limit_ms": 1e30}),
+    *({"ranking": "score"}, {"rated": 1}, {"listed": "yes"}, {"kind": "daily"}, {"kind": None}),
+    *({"name": ""}, {"name": "x" * 61}, {"name": "a\x00b"}, {"name": "a\nb"}, {"name": 5}),
+    *({"name": "\u202egnp"}, {"name": "\u2028"}, {"more": 1}, {"state": "running"}),
+    {"seed": "1"},
+]
+
+
+async def test_a_race_that_cannot_be(guest):
+    for wrong in NO_RACES:
+        body = {"game": "kings-way", "kind": "live", **wrong}
+        problem(await guest.call("POST", "/v1/races", body), 422, "malformed")
 
 
 async def test_joining_is_idempotent(guest, rival, stranger):
