@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -31,6 +32,7 @@ SHUTDOWN_SECONDS = 5
 BACKLOG = 2048
 COLLECT_EVERY = 5_000, 10, 5
 """Objects that came and stayed between two collections, and collections between wider ones."""
+PAUSE_SECONDS = 2.0
 FAILED = 3
 """Exit status of a server that could not start."""
 
@@ -171,7 +173,10 @@ def _supervise(settings: Settings, listening: socket.socket, workers: int) -> in
             if worker.is_alive():
                 worker.terminate()
 
+    born: dict[int, float] = {}
+
     def begin(number: int) -> SpawnProcess:
+        born[number] = time.monotonic()
         own = settings if number == 0 else msgspec.structs.replace(settings, pool=0)
         worker = spawn.Process(target=_worker, args=(_config(own, workers), listening))
         worker.start()
@@ -197,6 +202,8 @@ def _supervise(settings: Settings, listening: socket.socket, workers: int) -> in
                 status = FAILED
                 stop()
             elif not stopping:
+                if time.monotonic() < born[number] + PAUSE_SECONDS:
+                    time.sleep(PAUSE_SECONDS)  # it died as it began: no use in being quick
                 running[number] = begin(number)
     return status
 

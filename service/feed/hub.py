@@ -41,6 +41,7 @@ class Hub:
         self.lobby = Lobby(database, reader, bus, on_error)
         self.me = Me(database, reader, bus, on_error)
         self._cursors: dict[str, set[Cursor]] = {}
+        self._opening: dict[str, asyncio.Future[None]] = {}
         self._races: dict[str, RaceSource] = {}
         self._tickers: dict[str, Ticker] = {}
         self._comparing: asyncio.Task[None] | None = None
@@ -64,11 +65,15 @@ class Hub:
     async def open(self, topic: str, outlet: Outlet) -> Cursor:
         """A cursor that is woken from now on, but sends nothing before it has begun."""
         cursor = Cursor(topic, outlet, self._leave)
-        cursors = self._cursors.get(topic)
-        if cursors is not None:
-            cursors.add(cursor)
-            return cursor
-        self._cursors[topic] = {cursor}
+        if topic not in self._cursors:
+            self._cursors[topic] = set()
+            self._opening[topic] = asyncio.ensure_future(self._listen(topic))
+        self._cursors[topic].add(cursor)
+        # Whoever comes second waits for it as well: before that, wakes pass by unheard.
+        await asyncio.shield(self._opening[topic])
+        return cursor
+
+    async def _listen(self, topic: str) -> None:
         kind, _, key = topic.partition(":")
         if kind == "race":
             source = self._races[topic] = RaceSource(self._reader, key)
@@ -77,7 +82,8 @@ class Hub:
             await self._bus.listen(topic, lambda wake: self._race_woken(topic, source, wake))
         else:
             await self._bus.listen(topic, lambda wake: self._play_woken(topic, wake))
-        return cursor
+        if topic not in self._cursors:  # everybody has left meanwhile
+            self._unlisten(topic)
 
     def _leave(self, cursor: Cursor) -> None:
         """Forget a cursor, and its topic when it was the last."""
@@ -86,11 +92,14 @@ class Hub:
             return
         cursors.discard(cursor)
         if not cursors:
-            del self._cursors[cursor.topic]
-            self._bus.unlisten(cursor.topic)
-            if self._races.pop(cursor.topic, None) is not None:
-                self._tickers.pop(cursor.topic).stop()
-                self._bus.unlisten("progress:" + cursor.topic.partition(":")[2])
+            del self._cursors[cursor.topic], self._opening[cursor.topic]
+            self._unlisten(cursor.topic)
+
+    def _unlisten(self, topic: str) -> None:
+        self._bus.unlisten(topic)
+        if self._races.pop(topic, None) is not None:
+            self._tickers.pop(topic).stop()
+            self._bus.unlisten("progress:" + topic.partition(":")[2])
 
     def play_page(self, topic: str) -> Page:
         """Pages of a play's events, for its player."""
