@@ -16,9 +16,9 @@ CHAIN = 0.3
 """What another card that can follow at once is worth, in cards of a column's height."""
 CHANCE = 0.2
 """What a card loses for each unseen card onto which it could go later."""
-SOLVED = 40.0
+SOLVED = 10.0
 """What it is worth to clear the last card, in cards."""
-SURE = 2.0
+SURE = 1.0
 ROUND = 24
 """After so many deals what has no hope is left out."""
 

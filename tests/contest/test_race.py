@@ -366,3 +366,35 @@ def test_any_interleaving_keeps_the_race_whole(steps):
     assert kinds.count(e.Started) <= 1
     assert kinds.count(e.Countdown) <= 1
     assert isinstance(log[-1].event, e.RaceEnded | e.Cancelled)
+
+
+# House bots
+
+
+def test_what_the_host_asks_for_last_counts_for_each_level():
+    race = lobby(capacity=4)
+    race = appended(race, race.ask_bots(ANNA.id, "easy", 2), 2_000)
+    race = appended(race, race.ask_bots(ANNA.id, "sharp", 1), 2_000)
+    assert race.bots == {"easy": 2, "sharp": 1}
+    assert race.ask_bots(ANNA.id, "sharp", 1) == ()
+    race = appended(race, race.ask_bots(ANNA.id, "easy", 1), 2_000)
+    assert race.bots == {"easy": 1, "sharp": 1}
+
+
+def test_bots_that_have_come_take_the_places_that_were_asked_for():
+    race = lobby(BORIS, capacity=4)
+    race = appended(race, race.ask_bots(ANNA.id, "easy", 2), 2_000)
+    race = appended(race, race.join(Player("b", "easy-Sage-1", "bot")), 2_000)
+    assert race.ask_bots(ANNA.id, "easy", 2) == ()
+    with pytest.raises(r.RaceFull):
+        race.ask_bots(ANNA.id, "steady", 1)
+
+
+def test_who_may_ask_for_bots_and_when():
+    with pytest.raises(r.NotHost):
+        lobby(BORIS).ask_bots(BORIS.id, "easy", 1)
+    with pytest.raises(r.RaceStarted):
+        running(BORIS).ask_bots(ANNA.id, "easy", 1)
+    race = lobby()
+    with pytest.raises(r.RaceOver):
+        appended(race, race.cancel(ANNA.id, SEED), 2_000).ask_bots(ANNA.id, "easy", 1)
