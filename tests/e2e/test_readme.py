@@ -135,10 +135,13 @@ async def test_commands_variables_and_options_exist(tmp_path: Path) -> None:
     assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
     for variable in re.findall(r"SAMEDEAL_[A-Z_]+", README):
         assert variable in (ROOT / "service" / "settings.py").read_text() or "TEST" in variable
-    told = await shell(f"{PROGRAM} serve --help; {PROGRAM} --help", tmp_path)
+    helps = " ".join(f"{PROGRAM} {of} --help;" for of in ("serve", "bots", ""))
+    told = await shell(helps, tmp_path)
     for option in re.findall(r"`(--[a-z-]+)`", README):
         assert option in told
-    for command in re.findall(r"samedeal (deal|replay|verify|migrate|serve|boards)\b", README):
+    for command in re.findall(
+        r"samedeal (deal|replay|verify|migrate|serve|boards|bots|solve|survey)\b", README
+    ):
         assert re.search(rf"^  {command}\b", told, re.MULTILINE), command
     for file in re.findall(
         r"\]\((\w+\.md)\)|`((?:deploy/)?[\w.-]*(?:yml|Caddyfile|example))`", README
