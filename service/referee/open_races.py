@@ -5,16 +5,17 @@ from collections.abc import Callable
 from service.contest import events as e
 from service.contest.play import Play, Ranking, begin
 from service.contest.player import Player
-from service.contest.race import Race, fold
+from service.contest.race import Race
 from service.contest.race_header import RaceHeader
 from service.contest.refusals import RaceFull, RaceOver
 from service.contest.season import DAY_MS, day_of, day_start
 from service.live.bus import Bus
-from service.referee.blocks import block
+from service.referee.making import make
 from service.referee.news import tell_entered
 from service.referee.races import Races
 from service.rules import GAMES, RULES_VERSION, game_named
-from service.storage import certificates, exposures, plays, races
+from service.storage import exposures, plays, races
+from service.storage.certificates import Drawn
 from service.storage.database import Connection, Database
 from service.storage.ids import new_id
 from service.storage.journal import Conflict, Journal
@@ -71,19 +72,15 @@ class OpenRaces:
         rules = game_named(game)
         now = self._database.clock.now()
 
-        async def work(connection: Connection) -> Race:
-            drawn = await certificates.draw(
-                self._database, connection, rules.name, winnable=winnable
-            )
-            deal = drawn.deal
-            header = RaceHeader(
+        def header(drawn: Drawn) -> RaceHeader:
+            return RaceHeader(
                 id=new_id(now),
                 game=rules.name,
                 kind="open",
                 name=name,
                 creator=maker,
-                deal_version=deal.deal_version,
-                commitment=deal.commitment,
+                deal_version=drawn.deal.deal_version,
+                commitment=drawn.deal.commitment,
                 certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking or rules.ranking,
@@ -96,13 +93,20 @@ class OpenRaces:
                 closes_at=closes_at,
                 daily=daily,
             )
-            opened = (e.Created(), e.Opened()) if now >= opens_at else (e.Created(),)
-            log = block(Race(header), opened, now)
-            race = fold(Race(header), log)
-            await races.create(connection, header, deal.id, race)
-            await self._journal.append_events(connection, header.id, log)
+
+        async def work(connection: Connection) -> Race:
+            first = (e.Created(), e.Opened()) if now >= opens_at else (e.Created(),)
+            race = await make(
+                self._database,
+                self._journal,
+                connection,
+                rules.name,
+                header,
+                first,
+                winnable=winnable,
+            )
             if daily is not None:
-                await races.add_daily(connection, rules.name, daily, header.id)
+                await races.add_daily(connection, rules.name, daily, race.header.id)
             if slip is not None:
                 await slip[0].fill(connection, slip[1](race))
             return race

@@ -12,10 +12,12 @@ from service.contest.race_header import RaceHeader
 from service.live.bus import Bus
 from service.referee.blocks import block
 from service.referee.closing import close
+from service.referee.making import make
 from service.referee.news import tell
 from service.referee.plays import Plays
 from service.rules import RULES_VERSION, game_named
-from service.storage import certificates, exposures, plays, races, seats
+from service.storage import exposures, plays, races, seats
+from service.storage.certificates import Drawn
 from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
 from service.storage.deals import Deal
 from service.storage.ids import new_id
@@ -78,21 +80,15 @@ class Races:
         rules = game_named(game)
         now = self._database.clock.now()
 
-        async def work(connection: Connection) -> Race:
-            if unless is not None:
-                await unless(connection)
-            drawn = await certificates.draw(
-                self._database, connection, rules.name, winnable=winnable
-            )
-            deal = drawn.deal
-            header = RaceHeader(
+        def header(drawn: Drawn) -> RaceHeader:
+            return RaceHeader(
                 id=new_id(now),
                 game=rules.name,
                 kind="live",
                 name=name,
                 creator=maker,
-                deal_version=deal.deal_version,
-                commitment=deal.commitment,
+                deal_version=drawn.deal.deal_version,
+                commitment=drawn.deal.commitment,
                 certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking,
@@ -103,11 +99,20 @@ class Races:
                 created_at=now,
                 parent=parent,
             )
-            log = block(Race(header), (e.Created(), e.EntrantJoined(maker)), now)
-            race = fold(Race(header), log)
-            await races.create(connection, header, deal.id, race)
-            await self._journal.append_events(connection, header.id, log)
-            await seats.follow(connection, header.id, [logged.event for logged in log])
+
+        async def work(connection: Connection) -> Race:
+            if unless is not None:
+                await unless(connection)
+            first = (e.Created(), e.EntrantJoined(maker))
+            race = await make(
+                self._database,
+                self._journal,
+                connection,
+                rules.name,
+                header,
+                first,
+                winnable=winnable,
+            )
             if slip is not None:
                 await slip[0].fill(connection, slip[1](race))
             return race
