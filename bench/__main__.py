@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from bench import idle, machine, moves, rules, watching
+from bench import boards, closing, idle, machine, moves, pool, processes, rules, solver, watching
 from bench.report import table
 from bench.servers import STORES, postgres_version
 
@@ -19,6 +19,11 @@ TITLES = {
     "moves": "(b) Stored moves a second",
     "watching": "(c) One race, many watchers",
     "idle": "(d) Memory of an idle socket",
+    "boards": "(e) A board of a million rows",
+    "closing": "(f) Closing a race of a thousand",
+    "processes": "(g) Two processes against one",
+    "solver": "(h) The solver",
+    "pool": "(i) Moves while the pool is filled",
 }
 FILES = 20_000
 """Open files that the widest part may need."""
@@ -33,7 +38,7 @@ FILES = 20_000
     help="Where to write. Without: bench/results.md after a whole run that is not quick.",
 )
 def main(parts: tuple[str, ...], quick: bool, output: Path | None) -> None:
-    """Measure the service. PARTS: rules, moves, watching, idle; all of them if none is named.
+    """Measure the service. PARTS: all of them if none is named.
 
     SAMEDEAL_BENCH_DATABASE_URL names the Postgres on which a database of the bench's own is made
     and dropped; without one that answers only SQLite is measured.
@@ -76,6 +81,16 @@ async def _run(parts: tuple[str, ...], quick: bool) -> str:
                 tell(await watching.run(quick, stores))
             case "idle":
                 tell(await idle.run(quick, stores))
+            case "boards":
+                tell(await boards.run(quick, stores))
+            case "closing":
+                tell(await closing.run(quick, stores))
+            case "processes":
+                tell(await processes.run(quick, stores))
+            case "solver":
+                tell(await asyncio.to_thread(solver.run, quick))
+            case "pool":
+                tell(await pool.run(quick, stores))
     tell(f"The whole took {time.monotonic() - begun:.0f} seconds.")
     return "\n\n".join(told) + "\n"
 

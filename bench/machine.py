@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 PACKAGES = (
     "uvicorn", "uvloop", "starlette", "websockets", "msgspec", "asyncpg", "aiosqlite", "sqlalchemy",
+    "redis", "openskill",
 )  # fmt: skip
 
-_CORES = sorted(os.sched_getaffinity(0))
-SERVER_CORE = _CORES[0]
-GENERATOR_CORE = _CORES[-1]
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE = CORES[0]
+GENERATOR_CORE = CORES[-1]
 """The same as the server's where there is only one."""
 
 
-def pin(core: int) -> None:
-    """Keep this process, and what it starts from now on, on one core."""
-    os.sched_setaffinity(0, {core})
+def pin(*cores: int) -> None:
+    """Keep this process, and what it starts from now on, on these cores."""
+    os.sched_setaffinity(0, cores)
 
 
 def describe() -> list[tuple[str, str]]:
@@ -30,7 +31,7 @@ def describe() -> list[tuple[str, str]]:
     memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())
     return [
         ("CPU", model[1] if model else platform.machine()),
-        ("cores", f"{len(_CORES)} (server on {SERVER_CORE}, load generator on {GENERATOR_CORE})"),
+        ("cores", f"{len(CORES)} (server on {SERVER_CORE}, load generator on {GENERATOR_CORE})"),
         ("memory", f"{int(memory[1]) / 2**20:.1f} GiB" if memory else "unknown"),
         ("kernel", f"{platform.system()} {platform.release()}"),
         ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
@@ -57,6 +58,12 @@ def used(pid: int) -> Used:
         ran += int(on)
         waited += int(queued)
     return Used(ran / 1e9, waited / 1e9)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has begun."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def memory(pid: int) -> int:

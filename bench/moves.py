@@ -82,8 +82,12 @@ class Round(NamedTuple):
 
     seconds: float
     latencies: list[float]
-    server: Used
+    servers: list[Used]
     generator: Used
+
+    @property
+    def server(self) -> Used:
+        return Used(*map(sum, zip(*self.servers, strict=True)))
 
     @property
     def rate(self) -> float:
@@ -97,6 +101,8 @@ class Target:
         self.server = server
         self.name = server.name
         self.acknowledged = 0
+        self.pids = [server.pid]
+        self.margin = 1.0
         self._watching = watching
         self._tokens: list[str] = []
         self._deals = iter(deals(100_000))
@@ -127,7 +133,8 @@ class Target:
 
     async def round(self, seconds: float) -> Round:
         """Let all sockets move for a while."""
-        await self._lay_in((seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets) + 10)
+        moves = (seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets)
+        await self._lay_in(moves * self.margin + 10)
         load = self._load
         load.going = True
         for socket in self._sockets:
@@ -135,12 +142,12 @@ class Target:
         await asyncio.sleep(WARM_UP_SECONDS)
         self.acknowledged += len(load.latencies)
         load.latencies = []
-        server, generator = used(self.server.pid), used(os.getpid())
+        before, generator = list(map(used, self.pids)), used(os.getpid())
         begun = time.perf_counter()
         await asyncio.sleep(seconds)
         taken, latencies = time.perf_counter() - begun, load.latencies
         load.latencies = []
-        server = used(self.server.pid).since(server)
+        servers = [used(pid).since(was) for pid, was in zip(self.pids, before, strict=True)]
         generator = used(os.getpid()).since(generator)
         load.going = False
         await self._landed()
@@ -148,7 +155,7 @@ class Target:
         load.latencies = []
         if load.dry:
             raise RuntimeError(f"{load.dry} sockets ran out of moves")
-        found = Round(taken, latencies, server, generator)
+        found = Round(taken, latencies, servers, generator)
         # The next round may be quicker, when others leave the machine alone.
         self._fastest = max(self._fastest, found.rate)
         self._pace = min(self._pace, self._fastest * 2)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,13 +18,14 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from bench.client import HOST
-from bench.machine import SERVER_CORE, pin
+from bench.machine import CORES, SERVER_CORE, pin
 
 DATABASE_URL = os.environ.get(
     "SAMEDEAL_BENCH_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres"
 )
 COUNTDOWN_MS = 300
 STORES = ("SQLite", "Postgres")
+REDIS = "redis-server"
 _SERVE = "from service.cli import main; main()"
 
 
@@ -37,26 +39,40 @@ class Running(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def service(store: str) -> AsyncIterator[Running]:
-    """`samedeal serve` on an empty store, `SQLite` or `Postgres`."""
+async def service(
+    store: str,
+    *,
+    name: str | None = None,
+    database: str | None = None,
+    redis: str | None = None,
+    prefix: str = "samedeal:",
+    workers: int = 1,
+    pool: int = 0,
+    cores: tuple[int, ...] = (SERVER_CORE,),
+) -> AsyncIterator[Running]:
+    """`samedeal serve` on an empty store, `SQLite` or `Postgres`, or on the given `database`."""
     async with contextlib.AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="samedeal-bench-"))
         settings = {
             "SAMEDEAL_COUNTDOWN_MS": str(COUNTDOWN_MS),
             "SAMEDEAL_LOG_LEVEL": "error",
-            "SAMEDEAL_POOL": "0",
+            "SAMEDEAL_POOL": str(pool),
             "SAMEDEAL_RATE_LIMITS": "off",
         }
-        database = str(Path(folder) / "samedeal.db")
-        if store == "Postgres":
-            database = await stack.enter_async_context(_fresh_database())
+        if store == "Postgres" and database is None:
+            database = await stack.enter_async_context(fresh_database())
+        if database is not None:
             settings["SAMEDEAL_DATABASE_URL"] = database
+        if redis is not None:
+            settings["SAMEDEAL_REDIS_URL"] = redis
+            settings["SAMEDEAL_REDIS_PREFIX"] = prefix
         port = _free_port()
         command = [sys.executable, "-c", _SERVE, "serve", "--port", str(port)]
-        command += ["--data-dir", folder]
-        process = stack.enter_context(_process(command, settings))
+        command += ["--data-dir", folder, "--workers", str(workers)]
+        process = stack.enter_context(_process(command, settings, cores))
         await _answers(process, port)
-        yield Running(store, port, process.pid, database)
+        kept = database or str(Path(folder) / "samedeal.db")
+        yield Running(name or store, port, process.pid, kept)
 
 
 @contextlib.asynccontextmanager
@@ -82,7 +98,25 @@ async def postgres_version() -> str | None:
 
 
 @contextlib.asynccontextmanager
-async def _fresh_database() -> AsyncIterator[str]:
+async def redis_server() -> AsyncIterator[str]:
+    """A Redis of the bench's own, empty, as little pinned as Postgres: its address."""
+    with tempfile.TemporaryDirectory(prefix="samedeal-bench-redis-") as folder:
+        port = _free_port()
+        options = {"bind": HOST, "port": str(port), "dir": folder, "save": "", "appendonly": "no"}
+        words = [word for key, value in options.items() for word in (f"--{key}", value)]
+        with _process([REDIS, *words], {}, tuple(CORES)) as process:
+            await _answers(process, port)
+            yield f"redis://{HOST}:{port}/0"
+
+
+def has_redis() -> bool:
+    """Whether there is a `redis-server` program."""
+    return shutil.which(REDIS) is not None
+
+
+@contextlib.asynccontextmanager
+async def fresh_database() -> AsyncIterator[str]:
+    """An empty database on the Postgres, dropped afterwards: its address."""
     name = f"samedeal_bench_{secrets.token_hex(4)}"
     await _run(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
     try:
@@ -100,13 +134,15 @@ async def _run(sql: str) -> None:
 
 
 @contextlib.contextmanager
-def _process(command: list[str], settings: dict[str, str]) -> Any:
+def _process(
+    command: list[str], settings: dict[str, str], cores: tuple[int, ...] = (SERVER_CORE,)
+) -> Any:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("SAMEDEAL_")}
     process = subprocess.Popen(
         command,
         env=kept | settings,
         stdout=subprocess.DEVNULL,
-        preexec_fn=lambda: pin(SERVER_CORE),
+        preexec_fn=lambda: pin(*cores),
     )
     try:
         yield process
