@@ -88,7 +88,7 @@ PARTS = TEXT.map(lambda text: quote(text.encode("utf-8", "replace"), safe="")) |
 
 JUNK = settings(
     deadline=None,
-    max_examples=12,
+    max_examples=6,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

@@ -110,12 +110,21 @@ async def test_entrants_in_the_order_of_their_joining(guests, guest):
 
 
 async def test_fifty_join_a_race_of_two_at_once(guests):
-    everybody = await asyncio.gather(*(guests() for _ in range(50)))
+    everybody = []
+    for _ in range(5):
+        everybody += await asyncio.gather(*(guests() for _ in range(10)))
     race = await everybody[0].post(
         "/v1/races", {"game": "kings-way", "kind": "live", "capacity": 2}, status=201
     )
     path = f"/v1/races/{race['id']}/entrants"
-    replies = await asyncio.gather(*(caller.call("POST", path) for caller in everybody))
+
+    async def join(caller):
+        # On a slow machine some are asked to come again; that decides nothing.
+        while (reply := await caller.call("POST", path)).status_code == 503:
+            await asyncio.sleep(int(reply.headers["retry-after"]))
+        return reply
+
+    replies = await asyncio.gather(*(join(caller) for caller in everybody))
     joined = [caller for caller, reply in zip(everybody, replies, strict=True) if reply.is_success]
     assert len(joined) == 2
     for reply in replies:
