@@ -33,11 +33,11 @@ WARM_UP = 20
 
 _PLAYERS = """
 INSERT INTO players (id, name, name_key, kind, created_at)
-SELECT md5(n::text)::uuid, 'Racer_' || n, 'racer_' || n, 'human', 1 FROM generate_series(1, $1) n
+SELECT lpad(to_hex(n), 32, '0')::uuid, 'Racer_' || n, 'racer_' || n, 'human', 1 FROM generate_series(1, $1) n
 """
 _ROWS = """
 INSERT INTO board_rows (board, player_id, merit, races, v, boarded_v)
-SELECT $2, md5(n::text)::uuid, -(1500 + 300 * random_normal)::int, 1 + n % 50, 1, 1
+SELECT $2, lpad(to_hex(n), 32, '0')::uuid, -(1500 + 300 * random_normal)::int, 1 + n % 50, 1, 1
 FROM (
   SELECT n, sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random()) AS random_normal
   FROM generate_series(1, $1) n
@@ -104,7 +104,7 @@ async def _fill(database: str, rows: int) -> list[tuple[str, str]]:
         chosen = random.Random(1).sample(range(1, rows + 1), ASKERS)
         tokens = []
         for number in chosen:
-            raw, token = hashlib.md5(str(number).encode()).digest(), f"sd_bench-{number}"
+            raw, token = number.to_bytes(16, "big"), f"sd_bench-{number}"
             owner = base64.urlsafe_b64encode(raw).decode()[:22]
             tokens.append((owner, token))
             await connection.execute(
@@ -125,15 +125,19 @@ async def _push(database: str, address: str) -> None:
     try:
         await boards.meet()
         await boards.begin_rebuild(BOARD, "bench")
+        everybody = boards._rows(BOARD, None)
         rows = await connection.fetch("SELECT player_id, merit, v FROM board_rows")
         for start in range(0, len(rows), 10_000):
-            some = rows[start : start + 10_000]
-            merits = {row["player_id"].hex: row["merit"] for row in some}
-            versions = {row["player_id"].hex: row["v"] for row in some}
-            await redis.zadd(boards._rows(BOARD, None), merits)
-            await redis.zadd(boards._rows(BOARD, "human"), merits)
-            await redis.hset(f"{boards._prefix}{BOARD}:v", mapping=versions)
+            scores: list[object] = []
+            versions: list[object] = []
+            for row in rows[start : start + 10_000]:
+                member = row["player_id"].hex
+                scores += (row["merit"], member)
+                versions += (member, row["v"])
+            await redis.execute_command("ZADD", everybody, *scores)
+            await redis.execute_command("HSET", f"{boards._prefix}{BOARD}:v", *versions)
             await boards.go_on(BOARD)
+        await redis.copy(everybody, boards._rows(BOARD, "human"))
         await boards.complete(BOARD, "bench")
         if not await boards.is_complete(BOARD):
             raise RuntimeError("the board in Redis was not complete")

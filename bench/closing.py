@@ -192,6 +192,7 @@ def _told(entrants: int, closed: list[Closed]) -> str:
         f"the boards are committed with the race's end (aim for 1,000: ≤ {AIM_SECONDS:.0f}), and until "
         "both boards have been told to Redis. The same players each time: after the first race they "
         f"have ratings and rows already.\n\n{table(head, rows)}\n\n"
-        "What limits it: the ratings, for which everybody is compared with everybody, in Python, on "
-        "the event loop's own core; then rows written, some for each entrant, in one transaction."
+        "What limits it: rows, several for each entrant, written one statement a row in a single "
+        "transaction, while Postgres and the referee wait for each other; then the ratings, for "
+        "which everybody is compared with everybody, in Python."
     )
