@@ -4,11 +4,19 @@ import binascii
 import os
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
+_last = (0, 0)
+
 
 def new_id(now: int) -> str:
-    """A fresh id whose order follows `now` (epoch milliseconds)."""
+    """A fresh id whose order follows `now` (epoch milliseconds).
+
+    Those of one process and millisecond follow one another: a counter stands before what is random.
+    """
+    global _last
+    count = _last[1] + 1 if _last[0] == now else os.urandom(1)[0]
+    _last = (now, count)
     tail = bytearray(os.urandom(10))
-    tail[0] = 0x70 | tail[0] & 0x0F
+    tail[:2] = (0x7000 | count & 0x0FFF).to_bytes(2, "big")
     tail[2] = 0x80 | tail[2] & 0x3F
     return id_text(now.to_bytes(6, "big") + tail)
 

@@ -27,6 +27,11 @@ def test_no_two_are_alike():
     assert len({new_id(1) for _ in range(10_000)}) == 10_000
 
 
+def test_those_of_one_millisecond_follow_one_another():
+    ids = [id_bytes(new_id(7)) for _ in range(3_000)]
+    assert ids == sorted(ids)
+
+
 @given(st.binary(min_size=16, max_size=16))
 def test_text_and_bytes(raw):
     text = id_text(raw)
