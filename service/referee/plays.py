@@ -140,7 +140,7 @@ class Plays:
                     else:
                         entry = Entry(ply, move, play.at_ms, move_id, play.score)
                         if await self._log(seat, before, play, entry):
-                            return self._tell(seat, before, play, delta)
+                            return self._tell(seat, play, delta)
                 elif fresh:
                     return await self._refuse(seat, ply, move, move_id, stamp)
                 # From the cache only a success may be decided.
@@ -190,7 +190,7 @@ class Plays:
             play, delta = before.after(move, at_ms(before))
             entry = Entry(play.ply, move, play.at_ms, _own_id(), play.score)
             if await self._log(seat, before, play, entry):
-                return self._tell(seat, before, play, delta)
+                return self._tell(seat, play, delta)
 
     async def _log(self, seat: Seat, before: Play, play: Play, entry: Entry) -> bool:
         """Whether the entry is in the log; the seat has then followed it."""
@@ -230,7 +230,7 @@ class Plays:
             raise PlayOver
         raise PlyConflict(play.ply)
 
-    def _tell(self, seat: Seat, before: Play, play: Play, delta: Delta) -> Answer:
+    def _tell(self, seat: Seat, play: Play, delta: Delta) -> Answer:
         """Wake whoever watches; never on the way of the answer itself."""
         answer = Answer(delta, _encode(delta))
         header = seat.header

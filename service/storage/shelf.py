@@ -14,6 +14,7 @@ from service.contest.play import Entry, Header, Play, begin
 from service.contest.race import Race, fold
 from service.storage import plays, races
 from service.storage.database import Database
+from service.storage.ids import is_id
 from service.storage.journal import Journal, play_key
 
 PLAYS = 5_000
@@ -115,6 +116,8 @@ class PlayShelf:
         self._seats.pop(play_id, None)
 
     async def _load(self, play_id: str) -> Seat:
+        if not is_id(play_id):
+            raise NotFound
         async with self._database.read() as connection:
             row = await plays.load(connection, play_id)
         if row is None:
@@ -139,6 +142,8 @@ class RaceShelf:
         """The race with the tail of its log loaded just now. Raises `NotFound`."""
         race = self._races.get(race_id)
         if race is None:
+            if not is_id(race_id):
+                raise NotFound
             async with self._database.read() as connection:
                 header = await races.load(connection, race_id)
             if header is None:

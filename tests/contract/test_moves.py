@@ -233,3 +233,12 @@ async def test_moves_are_limited_for_each_play(guest, play):
             problem(reply, 429, "rate-limited")
             assert int(reply.headers["retry-after"]) >= 1
         assert (await socket.move(other["id"], 1, "turn"))["op"] == "ack"
+
+
+@pytest.mark.parametrize("play_id", ["x", "-", "A" * 40, "AZrQ2k3vcAAAAAAAAAAAAA"])
+async def test_a_move_in_a_play_that_cannot_be(guest, play_id):
+    async with guest.socket() as socket:
+        answer = await socket.move(play_id, 1, "turn", "a")
+    assert (answer["op"], answer["code"], answer["ply"]) == ("reject", "not-found", None)
+    body = {"ply": 1, "move": "turn", "id": "a"}
+    problem(await guest.call("POST", f"/v1/plays/{play_id}/moves", body), 404, "not-found")
