@@ -9,8 +9,6 @@ from service.rules import GAMES, start
 from service.solver import catalogue as files
 from service.storage import certificates
 
-SAMPLE = 25
-
 
 async def test_it_is_loaded_once_and_whole(database):
     await catalogue.load(database)
@@ -35,7 +33,7 @@ async def test_it_is_loaded_once_and_whole(database):
 def test_every_line_wins(game):
     head, found = files.read((resources.files("service.seeds") / f"{game}.jsonl").read_bytes())
     assert (head.game, len(found)) == (game, 1_000)
-    for seed, certificate in list(found.items())[:: 1_000 // SAMPLE]:
+    for seed, certificate in found.items():
         position = start(game, seed)
         for move in certificate.moves:
             position = position.apply(move).position
