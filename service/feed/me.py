@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from service.contest.play import begin
+from service.contest.ranking import by_bits
 from service.contest.sight import sight_of_play
 from service.feed.cursor import Outlet
 from service.feed.frames import event_frame, snapshot_frame
@@ -194,7 +195,7 @@ class Me:
             "player": told,
             "races": [
                 brief(await self._reader.race_view(race_id, player))
-                for race_id in sorted(races, reverse=True)[:SHOWN]
+                for race_id in sorted(races, key=by_bits, reverse=True)[:SHOWN]
             ],
             "plays": [
                 await self._reader.play_view(header.id, player) for header in in_play[:SHOWN]
