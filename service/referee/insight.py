@@ -4,8 +4,9 @@ import msgspec
 
 from service.contest.play import Play
 from service.referee.plays import NotYourPlay
-from service.referee.thinking import Thinker, ThinkerDied, TooLong
-from service.solver import SOLVER_VERSION, Analysis, Hint, analysis, hint
+from service.referee.thinking import Thinker, ThinkerDied, TooLong, affordable
+from service.solver import HINT_BUDGETS, SOLVER_VERSION, Analysis, Hint, analysis, hint
+from service.solver.analysis import ANALYSIS_BUDGETS
 from service.storage import certificates
 from service.storage.database import Connection, Database
 from service.storage.shelf import PlayShelf
@@ -57,7 +58,9 @@ class Insight:
         play = seat.play
         game = seat.header.game
         try:
-            found = await self._quick.think(HINT_SECONDS, hint, game, play.position)
+            found = await self._quick.think(
+                HINT_SECONDS, hint, game, play.position, affordable(HINT_BUDGETS[game])
+            )
         except (ThinkerDied, TooLong):
             raise NotNow from None
         return play, found
@@ -78,7 +81,12 @@ class Insight:
         log = await self._shelf.moves_of(header.id)
         try:
             found: Analysis = await self._thorough.think(
-                ANALYSIS_SECONDS, analysis, header.game, header.seed, log
+                ANALYSIS_SECONDS,
+                analysis,
+                header.game,
+                header.seed,
+                log,
+                affordable(ANALYSIS_BUDGETS[header.game]),
             )
         except (ThinkerDied, TooLong):
             raise NotNow from None

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from service.referee.thinking import Thinker, ThinkerDied, TooLong
+from service.referee.thinking import Thinker, ThinkerDied, TooLong, affordable
 from service.rules import GAMES
 from service.solver import DEFAULT_BUDGETS, SOLVER_VERSION, Certificate, certificate
 from service.storage import certificates, deals
@@ -36,6 +36,7 @@ class PoolKeeper:
         self._on_error = on_error
         self._budgets = budgets
         self._first_look_seconds = first_look_seconds
+        self._turn = 0
         self._thinker = Thinker(niceness=19)
         self._running: asyncio.Task[None] | None = None
 
@@ -64,12 +65,15 @@ class PoolKeeper:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _do_one(self) -> bool:
-        """One certificate, for the shortest stock first; False when nothing is wanted."""
+        """One certificate, for each game that is short in turn; False when nothing is wanted."""
         async with self._database.read() as connection:
-            stock = {game: await certificates.pooled(connection, game) for game in GAMES}
-        game = min(stock, key=lambda name: stock[name])
-        if stock[game] < self._size:
-            await self._add(game)
+            short = [
+                game for game in GAMES if await certificates.pooled(connection, game) < self._size
+            ]
+        if short:
+            # In turn: a game whose deals are hard to certify must not keep the other waiting.
+            self._turn += 1
+            await self._add(short[self._turn % len(short)])
             return True
         return await self.certify_one()
 
@@ -100,7 +104,7 @@ class PoolKeeper:
 
     async def _work_out(self, game: str, seed: str) -> Certified:
         """A certificate; a job whose process dies is tried once more with half the budget."""
-        budget = self._budgets[game]
+        budget = affordable(self._budgets[game])
         for _ in range(2):
             try:
                 return stored(

@@ -11,8 +11,18 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import ParamSpec, TypeVar
 
+from service.solver import COMPILED
+
+SLOWER = 50
+"""How much less is thought about where the solver is not compiled, so that it takes as long."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def affordable(budget: int) -> int:
+    """A budget of states on this machine."""
+    return budget if COMPILED else max(1, budget // SLOWER)
 
 
 class ThinkerDied(Exception):

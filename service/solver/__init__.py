@@ -5,6 +5,7 @@ when the budget ends. The hot loops are in C where a compiler was there, else in
 same results.
 """
 
+from service.solver import kings_way, royal_mullein
 from service.solver.analysis import Analysis, BadLog, Looked, after, analysis
 from service.solver.certificate import Certificate, certificate
 from service.solver.solve import Hint, ease, hint, par, solve
@@ -18,7 +19,11 @@ from service.solver.verdict import (
     Verdict,
 )
 
+COMPILED = kings_way.COMPILED and royal_mullein.COMPILED
+"""Whether the hot loops are in C; else the same answers take some fifty times as long."""
+
 __all__ = [
+    "COMPILED",
     "DEFAULT_BUDGETS",
     "HINT_BUDGETS",
     "MAX_BUDGET",

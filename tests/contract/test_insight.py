@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.solver import COMPILED
 from tests.contract.shapes import problem
 
 TWO = ["sqlite-local", "postgres-redis"]
@@ -9,6 +10,9 @@ pytestmark = pytest.mark.parametrize("combination", TWO, indirect=True)
 
 SOLVED, LOST = "7", "4"
 """King's Way seeds that the solver decides in a blink, one each way."""
+
+
+quick = pytest.mark.skipif(not COMPILED, reason="the extension is not built")
 
 
 async def _practise(guest, game="kings-way", seed=SOLVED):
@@ -19,6 +23,7 @@ async def _move(guest, play, ply, move):
     return await guest.post(f"/v1/plays/{play['id']}/moves", {"ply": ply, "move": move})
 
 
+@quick
 async def test_hints_lead_to_a_win(guest):
     play = await _practise(guest)
     delta = {"legal": play["legal"], "status": "playing"}
@@ -32,6 +37,7 @@ async def test_hints_lead_to_a_win(guest):
     assert delta["status"] == "solved"
 
 
+@quick
 async def test_a_lost_position_has_no_hint(guest):
     play = await _practise(guest, seed=LOST)
     hint = await guest.get(f"/v1/plays/{play['id']}/hint")
@@ -78,6 +84,7 @@ async def test_races_give_neither_hints_nor_analyses_before_their_end(guest, riv
     assert [entry["entry"] for entry in analysis["plies"]] == ["", "resign"]
 
 
+@quick
 async def test_the_move_that_lost_the_game_is_named(guest, nobody):
     """Turning the whole stock away and never playing loses at some turn, and that one is named."""
     play = await _practise(guest)

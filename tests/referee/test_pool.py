@@ -9,15 +9,18 @@ from service.live.bus import LocalBus
 from service.referee.plays import Plays
 from service.referee.pool import PoolKeeper
 from service.referee.races import Races
+from service.referee.thinking import affordable
 from service.rules import start
-from service.solver import SOLVER_VERSION
+from service.solver import COMPILED, SOLVER_VERSION
 from service.storage import certificates, deals, players
 from service.storage.certificates import Certified
 from service.storage.ids import new_id
 from service.storage.shelf import PlayShelf, RaceShelf
 
 GOOD = Certified("solved", SOLVER_VERSION, 1, 1, 3, 20, "turn turn c1-w")
-BUDGETS = {"kings-way": 30_000_000, "royal-mullein": 20_000}
+BUDGETS = {"kings-way": 30_000_000, "royal-mullein": 500_000}
+# Without the extension King's Way takes longer than a test may.
+CERTIFIABLE = [game for game in BUDGETS if COMPILED or game == "royal-mullein"]
 
 
 async def fill(database, count, game="kings-way"):
@@ -74,7 +77,7 @@ async def test_the_keeper_fills_it_with_deals_that_are_won_by_their_line(databas
     await keeper.start()
     try:
         async with asyncio.timeout(120):
-            for game in BUDGETS:
+            for game in CERTIFIABLE:
                 while True:
                     async with database.read() as connection:
                         if await certificates.pooled(connection, game):
@@ -83,7 +86,7 @@ async def test_the_keeper_fills_it_with_deals_that_are_won_by_their_line(databas
     finally:
         await keeper.stop()
     assert faults == []
-    for game in BUDGETS:
+    for game in CERTIFIABLE:
         drawn = await draw(database, game=game)
         assert drawn.certified
         async with database.read() as connection:
@@ -105,7 +108,7 @@ async def test_a_deal_that_had_to_go_without_is_certified_afterwards(database, r
     await keeper.stop()
     async with database.read() as connection:
         known = await certificates.of(connection, racing_deal.id)
-    assert known.budget == BUDGETS["royal-mullein"]
+    assert known.budget == affordable(BUDGETS["royal-mullein"])
 
 
 @pytest.fixture
