@@ -14,7 +14,14 @@ import pytest
 from service.rules import GAMES
 
 PATIENCE_S = 120.0
-SAMEDEAL = [sys.executable, "-c", "from service.cli import main; main()", "demo"]
+PROGRAM = """
+import signal
+# Whoever runs tests in the background has them ignore SIGINT, and what is ignored is inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from service.cli import main
+main()
+"""
+SAMEDEAL = [sys.executable, "-c", PROGRAM, "demo"]
 
 
 def environment(folder: Path) -> dict[str, str]:
