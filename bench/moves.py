@@ -23,7 +23,7 @@ from bench.servers import Running, echo, service
 LEVELS = (1, 50, 200, 1000)
 AIM_RATIO, AIM_P99_MS, AIM_LEVEL = 0.45, 25, 200
 WARM_UP_SECONDS = 0.3
-GUESS, ECHO_GUESS = 10_000, 60_000
+GUESS, ECHO_GUESS = 25_000, 120_000
 """Messages a second that no server passes; by it those of the first round are laid in."""
 
 
@@ -158,7 +158,7 @@ class Target:
         found = Round(taken, latencies, servers, generator)
         # The next round may be quicker, when others leave the machine alone.
         self._fastest = max(self._fastest, found.rate)
-        self._pace = min(self._pace, self._fastest * 2)
+        self._pace = min(self._pace, self._fastest * 3)
         return found
 
     async def _landed(self) -> None:
