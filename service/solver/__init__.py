@@ -20,7 +20,7 @@ from service.solver.verdict import (
 )
 
 COMPILED = kings_way.COMPILED and royal_mullein.COMPILED
-"""Whether the hot loops are in C; else the same answers take some fifty times as long."""
+"""Whether the hot loops are in C; else the same answers take a hundred times as long and more."""
 
 __all__ = [
     "COMPILED",
