@@ -93,17 +93,6 @@ async def of(connection: AsyncConnection, deal_id: str) -> Certified | None:
     return None if row is None else Certified(*row)
 
 
-async def of_race(connection: AsyncConnection, race_id: str) -> Certified | None:
-    """The certificate of a race's deal; told only once the deal is open."""
-    query = (
-        select(*(certificates.c[field] for field in Certified._fields))
-        .join(races, races.c.deal_id == certificates.c.deal_id)
-        .where(races.c.id == race_id)
-    )
-    row = (await connection.execute(query)).one_or_none()
-    return None if row is None else Certified(*row)
-
-
 async def uncertified_race_deals(connection: AsyncConnection, limit: int) -> list[Deal]:
     """Deals of the latest races whose certificate is still to be made."""
     query = (
