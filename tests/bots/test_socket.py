@@ -12,7 +12,6 @@ from service.bots.messages import Delta, Lost, Play, Race, RaceEvent, Refused
 from service.bots.socket import Socket
 from tests.bots.conftest import Home
 from tests.bots.races import PATIENCE_S, both_resign, events_until, wire_to
-from tests.storage.cable import Cable
 
 
 async def test_a_cut_wire_leaves_no_gap_in_a_race(home: Home, soon: None) -> None:
@@ -48,7 +47,8 @@ async def test_a_cut_wire_leaves_no_gap_in_a_race(home: Home, soon: None) -> Non
 
 
 async def test_many_cuts_in_a_game_lose_and_repeat_nothing(home: Home, soon: None) -> None:
-    """The moves go out while the wire is cut again and again; a second socket sees every one."""
+    """Every eighth move has its wire cut, before, while or after it is heard; a second socket, cut
+    with it, sees every one."""
     async with (
         wire_to(home) as (wire, address),
         await Client.guest(home.address) as nobody,
@@ -58,13 +58,15 @@ async def test_many_cuts_in_a_game_lose_and_repeat_nothing(home: Home, soon: Non
     ):
         play = held = await me.practise("kings-way", "1")
         feed = await watching.watch_play(play.id, since=0)
-        cutting = asyncio.create_task(_cut_now_and_then(wire))
-        try:
-            while not play.over:
-                play = play.after(await socket.move(play.id, play.ply + 1, play.legal[0]))
-        finally:
-            cutting.cancel()
-            wire.mend()
+        cuts = 0
+        while not play.over:
+            moving = asyncio.create_task(socket.move(play.id, play.ply + 1, play.legal[0]))
+            if play.ply % 8 == 7:
+                await _turns_of_the_loop(cuts)
+                wire.cut()
+                asyncio.get_running_loop().call_later(0.05, wire.mend)
+                cuts += 1
+            play = play.after(await asyncio.wait_for(moving, PATIENCE_S))
         seen = []
         async with asyncio.timeout(PATIENCE_S):
             async for news in feed:
@@ -77,15 +79,14 @@ async def test_many_cuts_in_a_game_lose_and_repeat_nothing(home: Home, soon: Non
         now = await nobody.play(play.id)
         assert now.board == play.board == held.board
         assert (now.ply, now.status, now.score) == (play.ply, play.status, play.score)
-        assert socket.reconnections >= 2
+        assert cuts > 5
+        # No move is answered without a wire, so only the last cut may still be waited out.
+        assert socket.reconnections >= cuts - 1
 
 
-async def _cut_now_and_then(wire: Cable) -> None:
-    while True:
-        await asyncio.sleep(0.15)
-        wire.cut()
-        await asyncio.sleep(0.05)
-        wire.mend()
+async def _turns_of_the_loop(number: int) -> None:
+    for _ in range(number):
+        await asyncio.sleep(0)
 
 
 async def test_a_move_whose_answer_was_lost_is_made_once(home: Home, soon: None) -> None:
