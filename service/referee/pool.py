@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from service.referee.thinking import Thinker, ThinkerDied, TooLong, affordable
+from service.referee.thinking import LOWEST, Thinker, ThinkerDied, TooLong, affordable
 from service.rules import GAMES
 from service.solver import DEFAULT_BUDGETS, SOLVER_VERSION, Certificate, certificate
 from service.storage import certificates, deals
@@ -37,7 +37,7 @@ class PoolKeeper:
         self._budgets = budgets
         self._first_look_seconds = first_look_seconds
         self._turn = 0
-        self._thinker = Thinker(niceness=19)
+        self._thinker = Thinker(niceness=LOWEST)
         self._running: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

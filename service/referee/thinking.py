@@ -5,6 +5,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +16,9 @@ from service.solver import COMPILED
 
 SLOWER = 50
 """How much less is thought about where the solver is not compiled, so that it takes as long."""
+
+LOWEST = 19
+"""The niceness of work that may wait for as long as anybody else has any."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,7 +40,7 @@ class TooLong(Exception):
 class Thinker:
     """One process that thinks for us, begun when there is something to think about.
 
-    `niceness` as of `nice(2)`: how far everybody else goes before it.
+    `niceness` as of `nice(2)`, 0 to `LOWEST`: how far everybody else goes before it.
     """
 
     def __init__(self, niceness: int) -> None:
@@ -103,3 +107,6 @@ def _begin(niceness: int) -> None:
     leave_with_parent()
     with contextlib.suppress(OSError, AttributeError):
         os.nice(niceness)
+        if niceness >= LOWEST and sys.platform == "linux":
+            # Only when nobody else wants the processor: whoever wakes does not even wait its turn.
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
