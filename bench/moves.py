@@ -23,7 +23,7 @@ from bench.servers import Running, echo, service
 LEVELS = (1, 50, 200, 1000)
 AIM_RATIO, AIM_P99_MS, AIM_LEVEL = 0.45, 25, 200
 WARM_UP_SECONDS = 0.3
-GUESS, ECHO_GUESS = 25_000, 120_000
+GUESS, ECHO_GUESS = 50_000, 200_000
 """Messages a second that no server passes; by it those of the first round are laid in."""
 
 

@@ -9,6 +9,7 @@ import socket
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
@@ -19,7 +20,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.exceptions import InvalidState
 
 from service import logs
-from service.api.socket.connection import KICK, PUT
+from service.api.socket.connection import HEAR, KICK, PUT
 from service.app import Process, create_app
 from service.referee.thinking import leave_with_parent
 from service.settings import Settings
@@ -40,8 +41,10 @@ FAILED = 3
 class SocketProtocol(WebSocketsSansIOProtocol):
     """Lets the application close a socket whose peer does not read, and write without a detour."""
 
+    heard: Callable[[bytes], bool] | None = None
+
     async def run_asgi(self) -> None:
-        ours = {KICK: self.kick, PUT: self.put}
+        ours = {HEAR: self.hear, KICK: self.kick, PUT: self.put}
         self.scope["extensions"] = {**(self.scope["extensions"] or {}), **ours}  # type: ignore[dict-item]
         await super().run_asgi()
 
@@ -50,6 +53,18 @@ class SocketProtocol(WebSocketsSansIOProtocol):
             super().shutdown()
         except InvalidState:  # its peer has said goodbye, but does not read our answer
             self.transport.close()
+
+    def hear(self, heard: Callable[[bytes], bool]) -> None:
+        """Offer text frames to `heard`; those that it leaves are queued."""
+        self.heard = heard
+
+    def send_receive_event_to_app(self) -> None:
+        heard, text = self.heard, self.curr_msg_data_type == "text" and not self.close_sent
+        # Nothing is taken out of its turn: what has been queued comes first.
+        if heard is not None and text and self.queue.empty() and heard(b"".join(self.frames)):
+            self.frames = []
+        else:
+            super().send_receive_event_to_app()
 
     def put(self, text: bytes) -> bool:
         """Write a text frame now; False if it cannot be written, or would have to wait."""

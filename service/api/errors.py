@@ -28,7 +28,8 @@ from service.contest.refusals import (
 )
 from service.feed.reader import NotVisible
 from service.referee.insight import NoHints, NotNow, NotOver
-from service.referee.plays import IdReused, NotYourPlay, PlyConflict, TooFast
+from service.referee.plays import IdReused, NotYourPlay, PlyConflict
+from service.referee.ration import TooFast
 from service.rules import IllegalMove, UnknownGame
 from service.rules.deal import BadSeed
 from service.storage.boards import NotOnBoard

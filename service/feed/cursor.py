@@ -68,12 +68,12 @@ class Cursor:
             if self.v == was:
                 return
 
-    async def answered(self, v: int) -> None:
-        """Event v is about to be told in another form: send all below it, and not v itself."""
+    def answered(self, v: int) -> bool:
+        """Event v is told in another form, and not by us; False: not yet, those before are missing."""
         if self.v < v - 1:
-            await self.catch_up(v - 1)
-        if self.v == v - 1:
-            self.v = v
+            return False
+        self.v = max(self.v, v)
+        return True
 
     def _refill(self) -> None:
         if self._page is not None and self._refilling is None and not self.closed:

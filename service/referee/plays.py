@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from service.contest.play import RESIGN, TIMEOUT, UNDO, Delta, Entry, Play, PlayOver, begin, replay
 from service.contest.player import Player
 from service.live.bus import Bus, Wake
+from service.referee.ration import TooFast, take_ration
 from service.rules import RULES_VERSION, IllegalMove, game_named
 from service.storage import deals, exposures, plays
 from service.storage.database import Connection, Database, OutcomeUnknown, Unavailable
@@ -18,9 +20,6 @@ from service.storage.journal import Journal, end_of
 from service.storage.receipts import Receipt, Reply
 from service.storage.shelf import PlayShelf, Seat
 
-BURST = 600
-PER_SECOND = 20.0
-"""Entries a play may take: a whole game at once, then twenty a second."""
 READ_BACK_SECONDS = (0.05, 0.2, 0.5, 1.0, 2.0, 3.0)
 
 
@@ -40,20 +39,24 @@ class IdReused(Exception):
     """The id names another move of this play."""
 
 
-class TooFast(Exception):
-    """The play has taken more than its share of moves; `retry_after_ms` milliseconds to wait."""
-
-    def __init__(self, retry_after_ms: int) -> None:
-        super().__init__("too many moves")
-        self.retry_after_ms = retry_after_ms
-
-
 class Answer(NamedTuple):
     """A delta that is durably stored, and the same as JSON."""
 
     delta: Delta
     json: bytes
 
+
+class Attempt(NamedTuple):
+    """An entry on its way into the log, and what it makes of a play."""
+
+    before: Play
+    play: Play
+    delta: Delta
+    entry: Entry
+    logged: "asyncio.Future[bool]"
+
+
+Told = Callable[[Answer | Exception], None]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -75,6 +78,7 @@ class Plays:
         self._shelf = shelf
         self._bus = bus
         self._on_end = on_end
+        self._resting: set[asyncio.Future[None]] = set()
 
     async def practise(
         self,
@@ -127,25 +131,85 @@ class Plays:
         if move_id is None:
             move_id = _own_id()
         async with seat.lock:
-            self._ration(seat, stamp)
-            fresh = False
-            while True:
-                before = seat.play
-                if move_id not in seat.ids and ply == before.ply + 1:
-                    try:
-                        play, delta = before.moved(move, before.stamped(stamp))
-                    except (PlayOver, IllegalMove):
-                        if fresh:
-                            raise
-                    else:
-                        entry = Entry(ply, move, play.at_ms, move_id, play.score)
-                        if await self._log(seat, before, play, entry):
-                            return self._tell(seat, play, delta)
-                elif fresh:
-                    return await self._refuse(seat, ply, move, move_id, stamp)
-                # From the cache only a success may be decided.
+            take_ration(seat, stamp)
+            return await self._decide(seat, ply, move, move_id, stamp)
+
+    def move_at_once(
+        self, player: str, play_id: str, ply: int, move: str, move_id: str, stamp: int, told: Told
+    ) -> bool:
+        """The same for the usual move, without a task: the next of a play at hand and at rest.
+
+        False: it is not that, nothing was done, and `move` has to look at it. Otherwise `told` is
+        called once, later, with what `move` would have returned or raised.
+        """
+        seat = self._shelf.cached(play_id)
+        if seat is None or seat.header.player.id != player or not seat.seized():
+            return False
+        attempt: Attempt | None = None
+        try:
+            before = seat.play
+            if move_id not in seat.ids and ply == before.ply + 1:
+                made = before.moved(move, before.stamped(stamp))
+                take_ration(seat, stamp)
+                attempt = self._begin(seat, move_id, *made)
+        except (PlayOver, IllegalMove, TooFast):
+            pass  # perhaps: only what is stored can say so
+        finally:
+            if attempt is None:
+                seat.lock.release()
+        if attempt is None:
+            return False
+        attempt.logged.add_done_callback(partial(self._landed, seat, attempt, stamp, told))
+        return True
+
+    def _landed(
+        self, seat: Seat, attempt: Attempt, stamp: int, told: Told, logged: "asyncio.Future[bool]"
+    ) -> None:
+        if logged.exception() is None and logged.result():
+            try:
+                answer = self._tell(seat, attempt)
+            finally:
+                seat.lock.release()
+            told(answer)
+        else:
+            rest = asyncio.ensure_future(self._rest(seat, attempt, stamp, told))
+            self._resting.add(rest)
+            rest.add_done_callback(self._resting.discard)
+
+    async def _rest(self, seat: Seat, attempt: Attempt, stamp: int, told: Told) -> None:
+        """What is left of a move begun at once that did not come out as usual."""
+        entry = attempt.entry
+        try:
+            answer = await self._stored(seat, attempt)
+            if answer is None:
                 await self._shelf.refresh(seat)
-                fresh = True
+                answer = await self._decide(seat, entry.ply, entry.move, entry.id, stamp)
+        except Exception as error:
+            told(error)
+        else:
+            told(answer)
+        finally:
+            seat.lock.release()
+
+    async def _decide(self, seat: Seat, ply: int, move: str, move_id: str, stamp: int) -> Answer:
+        fresh = False
+        while True:
+            before = seat.play
+            if move_id not in seat.ids and ply == before.ply + 1:
+                try:
+                    made = before.moved(move, before.stamped(stamp))
+                except (PlayOver, IllegalMove):
+                    if fresh:
+                        raise
+                else:
+                    answer = await self._stored(seat, self._begin(seat, move_id, *made))
+                    if answer is not None:
+                        return answer
+            elif fresh:
+                return await self._refuse(seat, ply, move, move_id, stamp)
+            # From the cache only a success may be decided.
+            await self._shelf.refresh(seat)
+            fresh = True
 
     async def resign(
         self,
@@ -187,21 +251,25 @@ class Plays:
             before = seat.play
             if before.over:
                 raise PlayOver
-            play, delta = before.after(move, at_ms(before))
-            entry = Entry(play.ply, move, play.at_ms, _own_id(), play.score)
-            if await self._log(seat, before, play, entry):
-                return self._tell(seat, play, delta)
+            made = before.after(move, at_ms(before))
+            answer = await self._stored(seat, self._begin(seat, _own_id(), *made))
+            if answer is not None:
+                return answer
 
-    async def _log(self, seat: Seat, before: Play, play: Play, entry: Entry) -> bool:
-        """Whether the entry is in the log; the seat has then followed it."""
+    def _begin(self, seat: Seat, entry_id: str, play: Play, delta: Delta) -> Attempt:
+        """Hand the next entry of a play to the journal; the seat's lock is ours."""
+        before = seat.play
+        entry = Entry(play.ply, delta.move, play.at_ms, entry_id, play.score)
         end = end_of(play) if play.over or before.over else None
+        return Attempt(before, play, delta, entry, self._journal.append(seat.key, entry, end))
+
+    async def _stored(self, seat: Seat, attempt: Attempt) -> Answer | None:
+        """The answer once the entry is in the log; None: somebody else's has its ply."""
         try:
-            logged = await self._journal.append(seat.key, entry, end)
+            logged = await attempt.logged
         except OutcomeUnknown:
-            logged = await self._read_back(seat, entry)
-        if logged and seat.play is before:
-            seat.advance(play, entry)
-        return logged
+            logged = await self._read_back(seat, attempt.entry)
+        return self._tell(seat, attempt) if logged else None
 
     async def _read_back(self, seat: Seat, entry: Entry) -> bool:
         """Find out whether an entry whose commit broke is in the log. Raises `OutcomeUnknown`."""
@@ -230,8 +298,11 @@ class Plays:
             raise PlayOver
         raise PlyConflict(play.ply)
 
-    def _tell(self, seat: Seat, play: Play, delta: Delta) -> Answer:
-        """Wake whoever watches; never on the way of the answer itself."""
+    def _tell(self, seat: Seat, attempt: Attempt) -> Answer:
+        """Follow the log, and wake whoever watches; never on the way of the answer itself."""
+        before, play, delta, entry, _ = attempt
+        if seat.play is before:
+            seat.advance(play, entry)
         answer = Answer(delta, _encode(delta))
         header = seat.header
         kind = b"play-ended" if delta.move in (RESIGN, TIMEOUT) else b"move"
@@ -251,17 +322,6 @@ class Plays:
         """The ply of a player's own play as far as this process knows."""
         seat = self._shelf.cached(play_id)
         return seat.play.ply if seat is not None and seat.header.player.id == player else None
-
-    def _ration(self, seat: Seat, now: int) -> None:
-        if seat.tokens_at is None:
-            seat.tokens = BURST
-        else:
-            gained = max(0, now - seat.tokens_at) * PER_SECOND / 1000
-            seat.tokens = min(BURST, seat.tokens + gained)
-        seat.tokens_at = now
-        if seat.tokens < 1:
-            raise TooFast(int((1 - seat.tokens) / PER_SECOND * 1000) + 1)
-        seat.tokens -= 1
 
 
 def _own_id() -> str:

@@ -88,19 +88,19 @@ class RoyalMullein(NamedTuple):
             return self._turn()
         if move == "redeal":
             return self._redeal()
+        stock, waste, families, aces, left, pass_, pass_left = self
         source, target = move.split("-")
         m = int(target[1]) - 1
         if source == "w":
-            card = self.waste[-1]
-            after = self._replace(waste=self.waste[:-1])
+            card, waste = waste[-1], waste[:-1]
         else:
             n = int(source[1]) - 1
-            card = self.left[n][-1]
-            after = self._replace(left=_put(self.left, n, self.left[n][:-1]))
+            card, left = left[n][-1], _put(left, n, left[n][:-1])
         if target[0] == "f":
-            after = after._replace(families=_put(self.families, m, (*self.families[m], card)))
+            families = _put(families, m, (*families[m], card))
         else:
-            after = after._replace(left=_put(self.left, m, (*self.left[m], card)))
+            left = _put(left, m, (*left[m], card))
+        after = RoyalMullein(stock, waste, families, aces, left, pass_, pass_left)
         return Step(after, (Moved(card, source, target),))
 
     def _turn(self) -> Step:

@@ -64,10 +64,12 @@ class Journal:
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._loop: asyncio.AbstractEventLoop
         self._writer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin to write."""
+        self._loop = asyncio.get_running_loop()  # once: each time, it asks the system
         self._writer = asyncio.create_task(self._write(), name="journal")
 
     async def drain(self, patience: float = 3.0) -> None:
@@ -98,7 +100,7 @@ class Journal:
 
         The future raises `Unavailable` (not stored) or `OutcomeUnknown` (read it back).
         """
-        done = asyncio.get_running_loop().create_future()
+        done = self._loop.create_future()
         if self._closed:
             done.set_exception(Unavailable())
             return done

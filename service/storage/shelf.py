@@ -42,6 +42,16 @@ class Seat:
         self.tokens = 0.0
         self.tokens_at: int | None = None
 
+    def seized(self) -> bool:
+        """Take `lock` if it is free and nobody waits for it; whoever does so releases it."""
+        taking = self.lock.acquire()  # which waits for nothing then, and so returns at once
+        try:
+            taking.send(None)
+        except StopIteration:
+            return True
+        taking.close()
+        return False
+
     def take(self, entries: Iterable[Entry]) -> None:
         """Follow the log; entries already followed are passed over."""
         for entry in entries:

@@ -10,7 +10,7 @@ import time
 import psutil
 import pytest
 
-from service.referee.thinking import Thinker, ThinkerDied, TooLong
+from service.referee.thinking import LOWEST, Thinker, ThinkerDied, TooLong
 
 
 @pytest.fixture
@@ -23,6 +23,15 @@ def thinker():
 async def test_it_thinks_elsewhere(thinker):
     assert await thinker.think(60, math.factorial, 5) == 120
     assert await thinker.think(60, os.getpid) != os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="idle processes are Linux's")
+async def test_work_that_may_wait_has_only_what_others_leave():
+    thinker = Thinker(niceness=LOWEST)
+    try:
+        assert await thinker.think(60, os.sched_getscheduler, 0) == os.SCHED_IDLE
+    finally:
+        thinker.stop()
 
 
 async def test_what_the_work_raises_is_raised(thinker):

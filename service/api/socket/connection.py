@@ -20,6 +20,8 @@ KICK = "samedeal.kick"
 """The ASGI extension by which our server closes a socket without waiting for its peer."""
 PUT = "samedeal.put"
 """The one by which it writes a text frame, given as bytes, at once; False if that cannot be."""
+HEAR = "samedeal.hear"
+"""The one by which it offers whole text frames, as bytes, before it queues them."""
 
 POLICY, TOO_SLOW, REVOKED, BAD_TOKEN, RESTART = 1008, 4008, 4001, 4003, 1012
 
@@ -33,8 +35,10 @@ class Connection:
     __slots__ = (
         "_closing",
         "_drained",
+        "_hear",
         "_kick",
         "_last",
+        "_listening",
         "_put",
         "_queue",
         "_queued",
@@ -56,6 +60,8 @@ class Connection:
         extensions = socket.scope.get("extensions", {})
         self._kick: Callable[[int, str], None] | None = extensions.get(KICK)
         self._put: Callable[[bytes], bool] | None = extensions.get(PUT)
+        self._hear: Callable[[Callable[[bytes], bool]], None] | None = extensions.get(HEAR)
+        self._listening = False
         self._queue: deque[str] = deque()
         self._queued = 0
         self._sending = False
@@ -75,11 +81,26 @@ class Connection:
 
     async def receive(self) -> str | bytes | None:
         """The next frame, None when the socket is gone."""
+        self._listening = True
         message = await self._receive()
+        self._listening = False
         if message["type"] != "websocket.receive" or self._closing:
             return None
         text = message.get("text")
         return text if text is not None else message.get("bytes")
+
+    def on_text(self, heard: Callable[[bytes], bool]) -> None:
+        """Offer text frames to `heard` first, which says whether it has dealt with them.
+
+        Only those that `receive` would have returned at once, while nothing waits to be sent.
+        """
+
+        def offered(text: bytes) -> bool:
+            busy = self._sending or self._closing or self._last is not None
+            return self._listening and not busy and heard(text)
+
+        if self._hear is not None:
+            self._hear(offered)
 
     def send(self, frame: str) -> None:
         """Queue a frame, in order; a queue at its end closes the socket with 4008."""

@@ -1,7 +1,8 @@
 """What each frame of a socket means: parse, one command, one answer."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,7 +24,9 @@ from service.api.messages import Auth, ClientFrame, MoveFrame, Ping, Unwatch, Wa
 from service.api.socket.connection import BAD_TOKEN, POLICY, RESTART, Connection
 from service.api.socket.topics import Topics
 from service.contest.player import Player
+from service.feed.cursor import Cursor
 from service.feed.views import instant
+from service.referee.plays import Answer
 
 IN_FLIGHT = 32
 """Moves of one socket that may wait for their commit; beyond, its reader waits."""
@@ -42,7 +45,8 @@ class Session:
         self._connection = connection
         self._on_error = on_error
         self._topics = Topics(house, connection)
-        self._moves: set[asyncio.Task[None]] = set()
+        self._flying = 0
+        self._tasks: set[asyncio.Task[None]] = set()
         self._landed = asyncio.Event()
         self._first = True
 
@@ -63,6 +67,7 @@ class Session:
             self._too_many()
             await connection.gone()
             return
+        connection.on_text(self._heard)
         try:
             while (frame := await connection.receive()) is not None:
                 stamp = self._house.now()
@@ -119,21 +124,41 @@ class Session:
 
     # Moves
 
+    def _heard(self, text: bytes) -> bool:
+        """Take the usual move at once; everything else is for the reader."""
+        connection, now = self._connection, self._house.now()
+        viewer = connection.viewer
+        if viewer is None or "play" not in connection.scopes or self._flying >= IN_FLIGHT:
+            return False
+        try:
+            frame = decoded(text, _decode)
+            if not isinstance(frame, MoveFrame) or not self._house.plays.move_at_once(
+                viewer,
+                frame.play,
+                frame.ply,
+                frame.move,
+                frame.id,
+                now,
+                partial(self._move_told, frame),
+            ):
+                return False
+        except Exception:
+            return False  # the reader comes upon it again, and tells of it
+        self._first = False
+        self._flying += 1
+        return True
+
     async def _begin_move(self, frame: MoveFrame, stamp: int) -> None:
-        while len(self._moves) >= IN_FLIGHT:
+        while self._flying >= IN_FLIGHT:
             self._landed.clear()
             await self._landed.wait()
-        task = asyncio.create_task(self._move(frame, stamp))
-        self._moves.add(task)
-        task.add_done_callback(self._move_done)
-
-    def _move_done(self, task: "asyncio.Task[None]") -> None:
-        self._moves.discard(task)
-        self._landed.set()
+        self._flying += 1
+        self._in_background(self._move(frame, stamp))
 
     async def _move(self, frame: MoveFrame, stamp: int) -> None:
         """Not part of the reader's task: a move that has begun is not undone by a lost socket."""
         viewer = self._connection.viewer
+        answer: Answer | Exception
         try:
             if viewer is None:
                 raise Unauthorized
@@ -143,18 +168,38 @@ class Session:
                 viewer, frame.play, frame.ply, frame.move, frame.id, stamp
             )
         except Exception as error:
-            if shape_of(error).status >= 500:
-                self._on_error(error)
-            self._reject(frame.play, frame.id, error)
+            answer = error
+        self._move_told(frame, answer)
+
+    def _move_told(self, frame: MoveFrame, answer: Answer | Exception) -> None:
+        self._flying -= 1
+        self._landed.set()
+        if isinstance(answer, Exception):
+            if shape_of(answer).status >= 500:
+                self._on_error(answer)
+            self._reject(frame.play, frame.id, answer)
             return
-        ply = answer.delta.ply
         cursor = self._topics.cursor(f"play:{frame.play}")
-        if cursor is not None:
-            await cursor.answered(ply)
+        if cursor is None or cursor.answered(answer.delta.ply):
+            self._acknowledge(frame, answer)
+        else:
+            self._in_background(self._catch_up(cursor, frame, answer))
+
+    async def _catch_up(self, cursor: Cursor, frame: MoveFrame, answer: Answer) -> None:
+        await cursor.catch_up(answer.delta.ply - 1)
+        cursor.answered(answer.delta.ply)
+        self._acknowledge(frame, answer)
+
+    def _acknowledge(self, frame: MoveFrame, answer: Answer) -> None:
         self._connection.answer(
             b'{"op":"ack","play":"%b","id":%b,"ply":%d,"data":%b}'
-            % (frame.play.encode(), _encode(frame.id), ply, answer.json)
+            % (frame.play.encode(), _encode(frame.id), answer.delta.ply, answer.json)
         )
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _reject(self, play: str, move_id: str, error: Exception) -> None:
         told: dict[str, Any] = {
