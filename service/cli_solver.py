@@ -1,9 +1,9 @@
 """The part of the `samedeal` command that asks the solver."""
 
+import contextlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from multiprocessing.pool import Pool
 from pathlib import Path
 
@@ -60,16 +60,32 @@ def solve(game: str, seed: str, line: str, as_json: bool, budget: int | None) ->
 @GAME
 @click.option("--deals", default=1_000, show_default=True, type=click.IntRange(1, 1_000_000))
 @click.option("--prefix", default="survey", show_default=True, help="Seeds are PREFIX-1, …")
+@click.option(
+    "--rows",
+    "path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep what is found of each deal there; what is there already is not worked out again.",
+)
 @BUDGET
-def survey_(game: str, deals: int, prefix: str, budget: int | None) -> None:
+def survey_(game: str, deals: int, prefix: str, path: Path | None, budget: int | None) -> None:
     """Solve many deals on all cores; print the share winnable with its 95 % interval."""
-    tasks = [(game, seed, budget) for seed in survey.seeds(prefix, deals)]
-    with _processes() as pool, _bar(len(tasks)) as advance:
-        rows = []
+    seeds = survey.seeds(prefix, deals)
+    found: dict[str, survey.Surveyed] = {}
+    with contextlib.ExitStack() as stack:
+        file = None if path is None else stack.enter_context(path.open("a+b"))
+        if file is not None:
+            wanted = frozenset(seeds)
+            rows = (row for row in survey.kept(file) if row.game == game)
+            found = {row.seed: row for row in rows if row.seed in wanted}
+        tasks = [(game, seed, budget) for seed in seeds if seed not in found]
+        pool, advance = stack.enter_context(_processes()), stack.enter_context(_bar(len(tasks)))
         for row in pool.imap_unordered(survey.surveyed, tasks, chunksize=4):
-            rows.append(row)
+            found[row.seed] = row
+            if file is not None:
+                file.write(msgspec.json.encode(row) + b"\n")
+                file.flush()
             advance()
-    click.echo(msgspec.json.format(msgspec.json.encode(survey.summary(game, rows))))
+    click.echo(msgspec.json.format(msgspec.json.encode(survey.summary(game, found.values()))))
 
 
 @click.command("catalogue")
@@ -91,13 +107,13 @@ def catalogue_(game: str, deals: int, output: Path, budget: int | None) -> None:
         output.write_bytes(b"".join(line + b"\n" for line in catalogue.write(game, states, told())))
 
 
-@contextmanager
+@contextlib.contextmanager
 def _processes() -> Iterator[Pool]:
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         yield pool
 
 
-@contextmanager
+@contextlib.contextmanager
 def _bar(total: int) -> Iterator[Callable[[], object]]:
     """A progress bar on standard error, plain silence where that is no terminal."""
     console = Console(stderr=True)

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable
 from math import sqrt
-from typing import Literal
+from typing import BinaryIO, Literal
 
 import msgspec
 
@@ -58,6 +58,15 @@ def surveyed(task: tuple[str, str, int | None]) -> Surveyed:
     game, seed, budget = task
     found = certificate(game, seed, budget)
     return Surveyed(game, seed, found.verdict, found.par, found.redeals, found.ease, found.states)
+
+
+def kept(file: BinaryIO) -> list[Surveyed]:
+    """The rows of a file of JSON lines, which is then at its end; a line cut short is cut off."""
+    file.seek(0)
+    lines = file.read()
+    whole = lines[: lines.rfind(b"\n") + 1]
+    file.truncate(len(whole))
+    return msgspec.json.Decoder(Surveyed).decode_lines(whole)
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
