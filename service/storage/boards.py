@@ -8,7 +8,7 @@ which come or go meanwhile neither repeat nor hide others.
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.contest.ranking import UNMOVED
@@ -211,9 +211,15 @@ async def named_rows(
     connection: AsyncConnection, board: Board, player_ids: Sequence[str]
 ) -> dict[str, NamedRow]:
     """By player: the rows of a season or rating board."""
-    query = (
-        select(players.c.id, players.c.name, players.c.kind, board_rows.c.merit, board_rows.c.races)
-        .join(players, players.c.id == board_rows.c.player_id)
-        .where(board_rows.c.board == board.key, board_rows.c.player_id.in_(player_ids))
+    asked = {"board": board.key, "players": list(player_ids)}
+    return {row.id: NamedRow(*row) for row in await connection.execute(_NAMED, asked)}
+
+
+_NAMED = (
+    select(players.c.id, players.c.name, players.c.kind, board_rows.c.merit, board_rows.c.races)
+    .join(players, players.c.id == board_rows.c.player_id)
+    .where(
+        board_rows.c.board == bindparam("board"),
+        board_rows.c.player_id.in_(bindparam("players", expanding=True)),
     )
-    return {row.id: NamedRow(*row) for row in await connection.execute(query)}
+)

@@ -1,19 +1,23 @@
 """How connections are made on each database, and what their errors mean."""
 
 import sqlite3
+import time
 from typing import Any
 
 import asyncpg
 from sqlalchemy import event
 from sqlalchemy.engine import URL, ExceptionContext
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, ConnectionPoolEntry, StaticPool
 
 STATEMENT_TIMEOUT_MS = 10_000
 IDLE_TRANSACTION_MS = 10_000
 SILENCE_MS = 5_000
 """How much longer than its own limit a server may take to say so."""
+
+IDLE_SECONDS = 0.1
+"""A connection that nobody has used for so long is tried before it is given away."""
 
 BROKEN = (OSError, asyncpg.InternalClientError)
 """A connection that broke, where SQLAlchemy passes on what it does not know."""
@@ -122,11 +126,30 @@ def postgres_engine(url: URL, pool_size: int) -> AsyncEngine:
         pool_size=2 * pool_size,
         max_overflow=0,  # such connections are made anew at every rush, when there is no time for it
         pool_timeout=5,
-        pool_pre_ping=True,
         connect_args=connect_args("samedeal", STATEMENT_TIMEOUT_MS),
     )
     event.listen(engine.sync_engine, "handle_error", _on_error)
+    _ping_after_idling(engine)
     return engine
+
+
+def _ping_after_idling(engine: AsyncEngine) -> None:
+    """What `pool_pre_ping` does, three round trips, but not for what was in use just now."""
+    dialect = engine.dialect
+
+    @event.listens_for(engine.sync_engine, "checkin")
+    def given_back(_dbapi: Any, record: ConnectionPoolEntry) -> None:
+        record.info["idle_since"] = time.monotonic()
+
+    @event.listens_for(engine.sync_engine, "checkout")
+    def taken(dbapi: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+        now = time.monotonic()
+        if now - record.info.get("idle_since", now) < IDLE_SECONDS:
+            return
+        try:
+            dialect.do_ping(dbapi)
+        except dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error  # which connects anew
 
 
 def sqlite_engine(url: URL, *, readers: int) -> AsyncEngine:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-from sqlalchemy import func, insert, select
+from sqlalchemy import bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,6 +28,13 @@ from service.storage.tables import moves, race_events
 
 GROUP = 256
 PAGE = 500
+
+_ENTRIES = (
+    select(moves.c.ply, moves.c.move, moves.c.at_ms, moves.c.move_id, moves.c.score)
+    .where(moves.c.play_id == bindparam("play"), moves.c.ply > bindparam("after"))
+    .order_by(moves.c.ply)
+    .limit(bindparam("limit"))
+)
 
 _encode_event = msgspec.json.Encoder().encode
 _decode_event: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
@@ -111,14 +118,9 @@ class Journal:
 
     async def entries(self, play_id: str, after: int = 0, limit: int = PAGE) -> list[Entry]:
         """Up to `limit` entries of a play's log after a ply. Raises `Unavailable`."""
-        query = (
-            select(moves.c.ply, moves.c.move, moves.c.at_ms, moves.c.move_id, moves.c.score)
-            .where(moves.c.play_id == play_id, moves.c.ply > after)
-            .order_by(moves.c.ply)
-            .limit(limit)
-        )
+        asked = {"play": play_id, "after": after, "limit": limit}
         async with self._database.read() as connection:
-            return [Entry(*row) for row in await connection.execute(query)]
+            return [Entry(*row) for row in await connection.execute(_ENTRIES, asked)]
 
     async def all_entries(self, play_id: str, after: int = 0) -> list[Entry]:
         """The rest of a play's log after a ply, however long. Raises `Unavailable`."""

@@ -2,7 +2,17 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, exists, insert, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    bindparam,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -136,8 +146,16 @@ async def by_name(connection: AsyncConnection, name: str) -> tuple[Player, str |
 # is known beforehand.
 
 
-def _valid(now: int) -> "ColumnElement[bool]":
+def _valid(now: "int | BindParameter[int]") -> "ColumnElement[bool]":
     return or_(tokens.c.revoked_at.is_(None), tokens.c.revoked_at > now)
+
+
+# Made once: every request with a token asks for it.
+_BY_DIGEST = (
+    select(tokens.c.id, tokens.c.scopes, players.c.id, players.c.name, players.c.kind)
+    .join(players, players.c.id == tokens.c.player_id)
+    .where(tokens.c.hash == bindparam("digest"), _valid(bindparam("now")))
+)
 
 
 async def add_token(
@@ -167,12 +185,8 @@ async def add_token(
 
 async def token_by_digest(connection: AsyncConnection, digest: bytes, now: int) -> Token | None:
     """The token of that digest, unless it is revoked or has expired."""
-    query = (
-        select(tokens.c.id, tokens.c.scopes, players.c.id, players.c.name, players.c.kind)
-        .join(players, players.c.id == tokens.c.player_id)
-        .where(tokens.c.hash == digest, _valid(now))
-    )
-    row = (await connection.execute(query)).one_or_none()
+    found = await connection.execute(_BY_DIGEST, {"digest": digest, "now": now})
+    row = found.one_or_none()
     if row is None:
         return None
     token_id, scopes, player_id, name, kind = row

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Select, case, func, insert, select
+from sqlalchemy import Select, bindparam, case, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -112,6 +112,9 @@ def _rows() -> "Select[tuple[object, ...]]":
     )
 
 
+_ONE = _rows().where(plays.c.id == bindparam("play"))
+
+
 def _row(row: Sequence[object]) -> Row:
     id_, game, version, seed, commitment, rules, mode, player, name, kind, *rest = row
     race, started_at, deadline_at, ranking, ranked, status, score, ended_at, state = rest
@@ -124,7 +127,7 @@ def _row(row: Sequence[object]) -> Row:
 
 async def load(connection: AsyncConnection, play_id: str) -> Row | None:
     """The play of that id."""
-    row = (await connection.execute(_rows().where(plays.c.id == play_id))).one_or_none()
+    row = (await connection.execute(_ONE, {"play": play_id})).one_or_none()
     return None if row is None else _row(row)
 
 

@@ -90,4 +90,6 @@ def test_a_catalogue_is_written(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     head, deals = catalogue.read(path.read_bytes())
     assert (head.game, head.budget) == ("royal-mullein", 50_000)
-    assert deals == dict(catalogue.certified(("royal-mullein", seed, 50_000)) for seed in ("1", "2"))
+    assert deals == dict(
+        catalogue.certified(("royal-mullein", seed, 50_000)) for seed in ("1", "2")
+    )

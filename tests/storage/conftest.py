@@ -11,8 +11,11 @@ from tests.storage.cable import Cable, cable_to
 
 
 @pytest.fixture
-async def far(database_url: str) -> AsyncIterator[tuple[Cable, Database, Journal]]:
-    """A database behind a cable."""
+async def far(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Cable, Database, Journal]]:
+    """A database behind a cable. Its pool tries every connection before it gives it away."""
+    monkeypatch.setattr("service.storage.engines.IDLE_SECONDS", 0)
     async with cable_to(database_url) as (cable, url):
         database = Database(make_url(url))
         await database.start()

@@ -85,6 +85,23 @@ async def test_a_connection_killed_before_the_commit(database):
 
 
 @postgres
+@pytest.mark.parametrize("idle", [True, False])
+async def test_a_connection_that_died_in_the_pool(idle, database, database_url, monkeypatch):
+    """Tried before it is used if it has been idle; else the first to use it comes upon it."""
+    monkeypatch.setattr("service.storage.engines.IDLE_SECONDS", 0 if idle else 3600)
+    pool = Database(make_url(database_url))
+    reads = [await scalar(pool, "SELECT pg_backend_pid()") for _ in range(3)]
+    await pool.transact(add_player)
+    for pid in set(reads):
+        assert await scalar(database, "SELECT pg_terminate_backend(:pid, 10000)", pid=pid)
+    if not idle:
+        with pytest.raises(Unavailable):
+            await count_players(pool)
+    assert await count_players(pool) == 1
+    await pool.stop()
+
+
+@postgres
 async def test_a_transaction_whose_answer_is_lost(far, database):
     cable, far_database, _ = far
 
