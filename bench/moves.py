@@ -133,33 +133,46 @@ class Target:
 
     async def round(self, seconds: float) -> Round:
         """Let all sockets move for a while."""
-        moves = (seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets)
-        await self._lay_in(moves * self.margin + 10)
-        load = self._load
-        load.going = True
-        for socket in self._sockets:
-            socket.move()
-        await asyncio.sleep(WARM_UP_SECONDS)
-        self.acknowledged += len(load.latencies)
-        load.latencies = []
-        before, generator = list(map(used, self.pids)), used(os.getpid())
-        begun = time.perf_counter()
-        await asyncio.sleep(seconds)
-        taken, latencies = time.perf_counter() - begun, load.latencies
-        load.latencies = []
-        servers = [used(pid).since(was) for pid, was in zip(self.pids, before, strict=True)]
-        generator = used(os.getpid()).since(generator)
-        load.going = False
-        await self._landed()
-        self.acknowledged += len(latencies) + len(load.latencies)
-        load.latencies = []
-        if load.dry:
-            raise RuntimeError(f"{load.dry} sockets ran out of moves")
-        found = Round(taken, latencies, servers, generator)
+        await self.begin(seconds)
+        found = await self.look(seconds)
+        await self.end()
         # The next round may be quicker, when others leave the machine alone.
         self._fastest = max(self._fastest, found.rate)
         self._pace = min(self._pace, self._fastest * 3)
         return found
+
+    async def begin(self, seconds: float) -> None:
+        """Let all sockets begin to move, with moves for so long laid in."""
+        moves = (seconds + WARM_UP_SECONDS) * self._pace / len(self._sockets)
+        await self._lay_in(moves * self.margin + 10)
+        self._load.going = True
+        for socket in self._sockets:
+            socket.move()
+        await asyncio.sleep(WARM_UP_SECONDS)
+
+    async def look(self, seconds: float) -> Round:
+        """What the moving sockets do in the next seconds."""
+        load = self._load
+        self._count()
+        before, generator = list(map(used, self.pids)), used(os.getpid())
+        begun = time.perf_counter()
+        await asyncio.sleep(seconds)
+        taken, latencies = time.perf_counter() - begun, load.latencies
+        self._count()
+        servers = [used(pid).since(was) for pid, was in zip(self.pids, before, strict=True)]
+        return Round(taken, latencies, servers, used(os.getpid()).since(generator))
+
+    async def end(self) -> None:
+        """Let the sockets come to rest."""
+        self._load.going = False
+        await self._landed()
+        self._count()
+        if self._load.dry:
+            raise RuntimeError(f"{self._load.dry} sockets ran out of moves")
+
+    def _count(self) -> None:
+        self.acknowledged += len(self._load.latencies)
+        self._load.latencies = []
 
     async def _landed(self) -> None:
         load = self._load

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from service.referee.thinking import LOWEST, Thinker, ThinkerDied, TooLong, affordable
+from service.referee.thinking import LOWEST, Rests, Thinker, ThinkerDied, TooLong, affordable
 from service.rules import GAMES
 from service.solver import DEFAULT_BUDGETS, SOLVER_VERSION, Certificate, certificate
 from service.storage import certificates, deals
@@ -108,11 +108,16 @@ class PoolKeeper:
         for _ in range(2):
             try:
                 return stored(
-                    await self._thinker.think(JOB_SECONDS, certificate, game, seed, budget)
+                    await self._thinker.think(JOB_SECONDS, _considerate, game, seed, budget)
                 )
             except (ThinkerDied, TooLong):
                 budget //= 2
         return Certified("unknown", SOLVER_VERSION, budget, 0, None, 0, "")
+
+
+def _considerate(game: str, seed: str, budget: int) -> Certificate:
+    """A certificate, worked out when others leave the processor alone."""
+    return certificate(game, seed, budget, progress=Rests())
 
 
 def stored(found: Certificate) -> Certified:

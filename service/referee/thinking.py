@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,6 +18,11 @@ from service.solver import COMPILED
 SLOWER = 50
 """How much less is thought about where the solver is not compiled, so that it takes as long."""
 
+SPELL_SECONDS = 0.02
+ALONE = 0.9
+"""The share of the time that whoever has a processor alone gets of it, at least."""
+RESTS = 8
+"""How much longer than it was at work it then rests."""
 LOWEST = 19
 """The niceness of work that may wait for as long as anybody else has any."""
 
@@ -89,6 +95,25 @@ class Thinker:
             with contextlib.suppress(OSError):
                 process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+class Rests:
+    """Progress of work that may wait: where it has to share the processor, it rests in between.
+
+    However low its priority, such a process takes from the others what they have in caches, and
+    keeps a processor from being idle, which is when the system would give it more of their work.
+    """
+
+    def __init__(self) -> None:
+        self._wall, self._used = time.perf_counter(), time.process_time()
+
+    def __call__(self, _states: int) -> None:
+        wall, used = time.perf_counter() - self._wall, time.process_time() - self._used
+        if used < SPELL_SECONDS:
+            return
+        if used < ALONE * wall:
+            time.sleep(RESTS * used)
+        self._wall, self._used = time.perf_counter(), time.process_time()
 
 
 def leave_with_parent() -> None:

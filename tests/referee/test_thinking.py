@@ -10,7 +10,15 @@ import time
 import psutil
 import pytest
 
-from service.referee.thinking import LOWEST, Thinker, ThinkerDied, TooLong
+from service.referee.thinking import (
+    LOWEST,
+    RESTS,
+    SPELL_SECONDS,
+    Rests,
+    Thinker,
+    ThinkerDied,
+    TooLong,
+)
 
 
 @pytest.fixture
@@ -32,6 +40,21 @@ async def test_work_that_may_wait_has_only_what_others_leave():
         assert await thinker.think(60, os.sched_getscheduler, 0) == os.SCHED_IDLE
     finally:
         thinker.stop()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_work_that_may_wait_rests_where_it_is_not_alone(alone, monkeypatch):
+    slept = []
+    clock = {"wall": 0.0, "used": 0.0}
+    monkeypatch.setattr(time, "perf_counter", lambda: clock["wall"])
+    monkeypatch.setattr(time, "process_time", lambda: clock["used"])
+    monkeypatch.setattr(time, "sleep", slept.append)
+    rests = Rests()
+    for states in range(10):
+        clock["used"] += 0.6 * SPELL_SECONDS
+        clock["wall"] += SPELL_SECONDS * (0.6 if alone else 1)
+        rests(states)
+    assert slept == ([] if alone else [pytest.approx(1.2 * RESTS * SPELL_SECONDS)] * 5)
 
 
 async def test_what_the_work_raises_is_raised(thinker):
