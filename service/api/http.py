@@ -297,7 +297,9 @@ async def once(
     database = house_of(request).database
     taken = await receipts.take(database, (who.id, request.method, request.url.path, key), body)
     if isinstance(taken, Reply):
-        return Response(taken.body, taken.status, PRIVATE, media_type="application/json")
+        where = {} if taken.location is None else {"Location": taken.location}
+        headers = {**PRIVATE, **where}
+        return Response(taken.body, taken.status, headers, media_type="application/json")
 
     async def work() -> Response:
         replies: list[Response] = []
@@ -305,7 +307,8 @@ async def once(
         def write(value: T) -> Reply:
             response = shown(value)
             replies[:] = [response]
-            return Reply(response.status_code, bytes(response.body))
+            location = response.headers.get("location")
+            return Reply(response.status_code, bytes(response.body), location)
 
         try:
             await effect((taken, write))

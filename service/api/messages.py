@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from service.contest.events import BotLevel
 from service.contest.play import Ranking
-from service.contest.race_header import Settings
+from service.contest.race_header import Deals, Settings
 
 _NAME = r"^[A-Za-z0-9_-]{3,20}\Z"
 Name = Annotated[str, Meta(pattern=_NAME)]
@@ -89,7 +89,7 @@ class NewRace(Request, frozen=True):
     ranking: Ranking | None = None
     rated: bool | None = None
     listed: bool = True
-    deals: Literal["winnable", "any"] = "winnable"
+    deals: Deals = "winnable"
     opens_at: Instant | None = None
     closes_at: Instant | None = None
 
@@ -103,6 +103,7 @@ class NewRace(Request, frozen=True):
             self.ranking or "time",
             self.rated is not False,
             self.listed,
+            self.deals,
         )
 
 

@@ -8,6 +8,7 @@ from service.contest.play import Ranking
 from service.contest.player import Player
 
 Kind = Literal["live", "open"]
+Deals = Literal["winnable", "any"]
 
 
 class RaceHeader(msgspec.Struct, frozen=True):
@@ -30,6 +31,8 @@ class RaceHeader(msgspec.Struct, frozen=True):
     created_at: int
     opens_at: int | None = None
     closes_at: int | None = None
+    deals: Deals = "winnable"
+    """What its deal was to be drawn from; `certified` says whether it was."""
     daily: str | None = None
     """The UTC date of a daily, else None."""
     parent: str | None = None
@@ -51,3 +54,4 @@ class Settings(NamedTuple):
     ranking: Ranking
     rated: bool
     listed: bool
+    deals: Deals = "winnable"

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from service.contest.play import Mode, Play, Ranking, Status
 from service.contest.player import Player
 from service.contest.race import Race, State
-from service.contest.race_header import Kind
+from service.contest.race_header import Deals, Kind
 from service.contest.ranking import Standing
 from service.contest.sight import Sight, seed_is_open
 from service.rules import GAMES
@@ -142,6 +142,7 @@ class RaceView(msgspec.Struct, frozen=True):
     ranking: Ranking
     rated: bool
     listed: bool
+    deals: Deals
     created_at: str
     starts_at: str | None
     opens_at: str | None
@@ -178,6 +179,7 @@ def race_view(
         ranking=header.ranking,
         rated=header.rated,
         listed=header.listed,
+        deals=header.deals,
         created_at=instant(header.created_at),
         starts_at=instant_or_none(race.starts_at),
         opens_at=instant_or_none(header.opens_at),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from service.contest import events as e
 from service.contest.race import Race, fold
-from service.contest.race_header import RaceHeader
+from service.contest.race_header import Deals, RaceHeader
 from service.referee.blocks import block
 from service.storage import certificates, races, seats
 from service.storage.certificates import Drawn
@@ -20,13 +20,13 @@ async def make(
     header_of: Callable[[Drawn], RaceHeader],
     first: Sequence[e.Event],
     *,
-    winnable: bool,
+    deals: Deals,
 ) -> Race:
     """A new race after its first events, in the caller's transaction.
 
     Raises `HasRematch` when its parent has one.
     """
-    drawn = await certificates.draw(database, connection, game, winnable=winnable)
+    drawn = await certificates.draw(database, connection, game, winnable=deals == "winnable")
     header = header_of(drawn)
     log = block(Race(header), first, header.created_at)
     race = fold(Race(header), log)

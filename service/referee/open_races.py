@@ -6,7 +6,7 @@ from service.contest import events as e
 from service.contest.play import Play, Ranking, begin
 from service.contest.player import Player
 from service.contest.race import Race
-from service.contest.race_header import RaceHeader
+from service.contest.race_header import Deals, RaceHeader
 from service.contest.refusals import RaceFull, RaceOver
 from service.contest.season import DAY_MS, day_of, day_start
 from service.live.bus import Bus
@@ -59,7 +59,7 @@ class OpenRaces:
         time_limit_ms: int,
         ranking: Ranking | None,
         listed: bool,
-        winnable: bool = True,
+        deals: Deals = "winnable",
         opens_at: int,
         closes_at: int,
         daily: str | None = None,
@@ -81,6 +81,7 @@ class OpenRaces:
                 creator=maker,
                 deal_version=drawn.deal.deal_version,
                 commitment=drawn.deal.commitment,
+                deals=deals,
                 certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking or rules.ranking,
@@ -103,7 +104,7 @@ class OpenRaces:
                 rules.name,
                 header,
                 first,
-                winnable=winnable,
+                deals=deals,
             )
             if daily is not None:
                 await races.add_daily(connection, rules.name, daily, race.header.id)

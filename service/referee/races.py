@@ -8,7 +8,7 @@ from service.contest import events as e
 from service.contest.play import TIMEOUT_GRACE_MS, Ranking
 from service.contest.player import Player
 from service.contest.race import NOTHING, Due, Ended, Race, fold
-from service.contest.race_header import RaceHeader
+from service.contest.race_header import Deals, RaceHeader
 from service.live.bus import Bus
 from service.referee.blocks import block
 from service.referee.closing import close
@@ -67,7 +67,7 @@ class Races:
         ranking: Ranking,
         rated: bool,
         listed: bool,
-        winnable: bool = True,
+        deals: Deals = "winnable",
         slip: Slip | None = None,
         parent: str | None = None,
         unless: Callable[[Connection], Awaitable[None]] | None = None,
@@ -89,6 +89,7 @@ class Races:
                 creator=maker,
                 deal_version=drawn.deal.deal_version,
                 commitment=drawn.deal.commitment,
+                deals=deals,
                 certified=drawn.certified,
                 rules_version=RULES_VERSION,
                 ranking=ranking,
@@ -111,7 +112,7 @@ class Races:
                 rules.name,
                 header,
                 first,
-                winnable=winnable,
+                deals=deals,
             )
             if slip is not None:
                 await slip[0].fill(connection, slip[1](race))

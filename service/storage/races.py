@@ -67,6 +67,7 @@ _HEADER_FIELDS = (
     "created_at",
     "opens_at",
     "closes_at",
+    "deals",
 )
 
 

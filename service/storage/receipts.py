@@ -29,10 +29,11 @@ class LeaseLost(Exception):
 
 
 class Reply(NamedTuple):
-    """A stored reply: HTTP status and body."""
+    """A stored reply: HTTP status, body, and where the thing that was made is."""
 
     status: int
     body: bytes
+    location: str | None = None
 
 
 class Receipt(NamedTuple):
@@ -46,7 +47,7 @@ class Receipt(NamedTuple):
         query = (
             update(receipts)
             .where(receipts.c.key == self.key, receipts.c.holder == self.holder)
-            .values(status=reply.status, reply=reply.body)
+            .values(status=reply.status, reply=reply.body, location=reply.location)
         )
         if (await connection.execute(query)).rowcount != 1:
             raise LeaseLost
@@ -72,7 +73,7 @@ async def take(
             if row.body_hash != body_hash:
                 raise KeyReused
             if row.status is not None:
-                return Reply(row.status, row.reply)
+                return Reply(row.status, row.reply, row.location)
             if row.created_at > now - LEASE_MS:
                 raise KeyBusy
         if row is not None:

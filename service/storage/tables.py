@@ -173,6 +173,7 @@ races = Table(
     Column("kind", Text, nullable=False),
     Column("name", Text),
     Column("creator_id", Id, ForeignKey("players.id")),
+    Column("deals", Text, nullable=False, server_default=text("'winnable'")),
     Column("certified", Boolean, nullable=False, server_default=text("false")),
     Column("rules_version", SmallInteger, nullable=False),
     Column("ranking_version", SmallInteger, nullable=False),
@@ -227,4 +228,5 @@ receipts = Table(
     Column("created_at", BigInteger, nullable=False, index=True),
     Column("status", SmallInteger),
     Column("reply", LargeBinary),
+    Column("location", Text),
 )

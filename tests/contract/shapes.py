@@ -163,6 +163,7 @@ RACE = {
     "ranking": {"time", "moves"},
     "rated": bool,
     "listed": bool,
+    "deals": {"winnable", "any"},
     "created_at": INSTANT,
     "starts_at": either(None, INSTANT),
     "opens_at": either(None, INSTANT),

@@ -26,7 +26,7 @@ async def test_the_same_again_gives_the_first_reply(guest, key):
     again = await guest.call("POST", "/v1/plays", body, headers=key)
     assert (first.status_code, again.status_code) == (201, 201)
     assert first.content == again.content
-    for header in ("content-type", "cache-control"):
+    for header in ("content-type", "cache-control", "location"):
         assert again.headers[header] == first.headers[header]
     assert await _mine(guest) == [first.json()["id"]]
 

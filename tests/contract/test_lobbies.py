@@ -8,7 +8,9 @@ from tests.client import Caller
 from tests.contract.live import begun, lobby, raced, start
 from tests.contract.shapes import RACE, exactly, problem
 
-SETTINGS = ("game", "kind", "name", "capacity", "time_limit_ms", "ranking", "rated", "listed")
+SETTINGS = (
+    *("game", "kind", "name", "capacity", "time_limit_ms", "ranking", "rated", "listed", "deals"),
+)
 QUICK = {"game": "royal-mullein"}
 
 
@@ -26,6 +28,7 @@ async def test_the_first_makes_it_and_the_others_join(guest, rival, nobody):
         "time_limit_ms": 60_000,
         "ranking": "moves",
         "rated": False,
+        "deals": "any",
     }
     old = await nobody.get(f"/v1/races/{await raced(guest, rival, **own)}")
     assert (old["parent"], old["rematch"]) == (None, None)
@@ -177,6 +180,7 @@ async def test_not_one_that_was_left(fresh, guest):
         {"time_limit_ms": 60_000},
         {"rated": False},
         {"name": "Friends"},
+        {"deals": "any"},
     ],
 )
 async def test_not_one_of_other_settings(fresh, guests, guest, other):

@@ -16,6 +16,7 @@ DEFAULTS = {
     "ranking": "time",
     "rated": True,
     "listed": True,
+    "deals": "winnable",
     "starts_at": None,
     "opens_at": None,
     "closes_at": None,
@@ -57,6 +58,7 @@ async def test_a_race_as_its_maker_wants_it(guest):
     wanted = {
         **{"game": "kings-way", "kind": "live", "name": "Приз 🂡 <b>", "capacity": 1},
         **{"time_limit_ms": 1_000, "ranking": "moves", "rated": False, "listed": False},
+        "deals": "any",
     }
     race = await guest.post("/v1/races", wanted, status=201)
     assert {key: race[key] for key in wanted} == wanted

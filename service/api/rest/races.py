@@ -103,7 +103,7 @@ class Races(Endpoint):
                 time_limit_ms=asked.time_limit_ms,
                 ranking=asked.ranking,
                 listed=asked.listed,
-                winnable=asked.deals == "winnable",
+                deals=asked.deals,
                 opens_at=opens_at,
                 closes_at=closes_at,
                 slip=slip,
@@ -115,9 +115,7 @@ class Races(Endpoint):
 def _live(house: House, who: Player, asked: NewRace, slip: Slip | None) -> Awaitable[Race]:
     if asked.opens_at is not None or asked.closes_at is not None:
         raise Malformed("opens_at and closes_at are for open races")
-    return house.races.create_live(
-        who, **asked.live()._asdict(), winnable=asked.deals == "winnable", slip=slip
-    )
+    return house.races.create_live(who, **asked.live()._asdict(), slip=slip)
 
 
 def _span(asked: NewRace, now: int) -> tuple[int, int]:
