@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 import uuid
 
 import pytest
@@ -15,6 +14,7 @@ from service.live import buckets as module
 from service.live.buckets import Bucket, Level, MemoryBuckets, RedisBuckets
 
 NOW = 1_800_000_000_000
+PATIENCE_S = 20.0
 
 
 @pytest.fixture
@@ -161,13 +161,11 @@ async def test_a_redis_that_hangs_costs_a_moment_and_only_once(redis_server, los
     await it.take([bucket], NOW)
     os.kill(redis_server._process.pid, signal.SIGSTOP)
     try:
-        began = time.monotonic()
-        await asyncio.gather(*(it.take([bucket], NOW) for _ in range(100)))
-        first = time.monotonic() - began
-        for _ in range(100):
-            await it.take([bucket], NOW)
-        assert first < 0.6  # a tenth of a second, and a busy machine
-        assert time.monotonic() - began - first < 0.5
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*(it.take([bucket], NOW) for _ in range(100)))
+            # Each of these would wait for a tenth of a second, if it waited: far longer than our patience.
+            for _ in range(1_000):
+                await it.take([bucket], NOW)
         assert lost == ["limits.lost"]
     finally:
         os.kill(redis_server._process.pid, signal.SIGCONT)
