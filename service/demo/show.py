@@ -107,6 +107,10 @@ class Show:
         """What the bots' deal was like, how the last of them lost, and what they are rated now."""
         if trio.result.race.deal.certified:
             self.line(f"{scene.title}: this deal was certified winnable before they raced it.")
+        else:
+            self.line(
+                f"{scene.title}: no certified deal was ready, so perhaps this one had no win."
+            )
         if trio.lesson is not None:
             name = scene.rows[trio.lesson.player].name
             self.line(f"{scene.title}: {_lost(name, trio.lesson.analysis)}")

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from typing import NamedTuple
 
 from service.bots.client import Client
@@ -50,12 +51,14 @@ async def live_race(
     onlookers_socket: Socket,
     scene: Scene,
     seconds: float = RACE_SECONDS,
+    certified_within: float = 0.0,
 ) -> Result:
-    """Race one deal for about so long, shown as an onlooker without an account sees it."""
+    """Race one deal for about so long, shown as an onlooker without an account sees it.
+
+    `certified_within`: seconds to wait for a deal that is certified winnable.
+    """
     host, *others = seats
-    race = await host.client.create_race(
-        game, name="demo", capacity=len(seats), time_limit_ms=TIME_LIMIT_MS, listed=False
-    )
+    race = await _lobby(game, host.client, len(seats), certified_within)
     feed = await onlookers_socket.watch_race(race.id)
     for seat in others:
         await seat.client.join(race.id)
@@ -67,6 +70,18 @@ async def live_race(
             await seat.client.ready(race.id)
     await feed.close()
     return await _check(race, seats, [play.result() for play in plays], onlooker, told.result())
+
+
+async def _lobby(game: str, host: Client, capacity: int, certified_within: float) -> Race:
+    patience = time.monotonic() + certified_within
+    while True:
+        race = await host.create_race(
+            game, name="demo", capacity=capacity, time_limit_ms=TIME_LIMIT_MS, listed=False
+        )
+        if race.deal.certified or time.monotonic() >= patience:
+            return race
+        await host.cancel(race.id)
+        await asyncio.sleep(1.0)
 
 
 async def _play(seat: Seat, race: Race, seconds: float) -> Play:

@@ -13,9 +13,11 @@ from service.bots.socket import Socket
 from service.demo.players import Choose, Habit
 from service.demo.scene import Scene
 from service.demo.stage import Result, Seat, live_race
+from service.solver import COMPILED
 
 GAME = "kings-way"
 SECONDS = 9.0
+CERTIFIED_SECONDS = 30.0
 ANALYSIS_SECONDS = 15.0
 
 
@@ -58,7 +60,8 @@ def _choose(level: str) -> Choose:
 
 async def race_bots(seats: list[Seat], onlooker: Client, looking: Socket, scene: Scene) -> Trio:
     """Race, and look back."""
-    result = await live_race(GAME, seats, onlooker, looking, scene, SECONDS)
+    wait = CERTIFIED_SECONDS if COMPILED else 0.0  # which then takes longer than anybody waits
+    result = await live_race(GAME, seats, onlooker, looking, scene, SECONDS, wait)
     return Trio(result, await _lesson(result, onlooker), await onlooker.ratings(GAME))
 
 
