@@ -13,7 +13,8 @@ from service.storage.deals import Deal
 
 LOOK_SECONDS = 5.0
 FIRST_LOOK_SECONDS = 1.0
-JOB_SECONDS = 60.0
+JOB_SECONDS = 600.0
+"""A minute at work and its rests; whatever takes longer is stuck."""
 PLAY_OUTS = 200
 """How many play-outs the stored `ease` counts the wins of."""
 
