@@ -42,7 +42,7 @@ FAILED = 3
 
 
 class SocketProtocol(WebSocketsSansIOProtocol):
-    """Lets the application close a socket whose peer does not read, and write without a detour."""
+    """Lets the application read and write without a detour, and close a socket that is not read."""
 
     heard: Callable[[bytes], bool] | None = None
 
