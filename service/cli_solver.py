@@ -74,9 +74,12 @@ def survey_(game: str, deals: int, prefix: str, path: Path | None, budget: int |
     with contextlib.ExitStack() as stack:
         file = None if path is None else stack.enter_context(path.open("a+b"))
         if file is not None:
+            try:
+                kept = survey.kept(file)
+            except msgspec.DecodeError:
+                raise click.ClickException(f"{path} holds something else than a survey") from None
             wanted = frozenset(seeds)
-            rows = (row for row in survey.kept(file) if row.game == game)
-            found = {row.seed: row for row in rows if row.seed in wanted}
+            found = {row.seed: row for row in kept if row.game == game and row.seed in wanted}
         tasks = [(game, seed, budget) for seed in seeds if seed not in found]
         pool, advance = stack.enter_context(_processes()), stack.enter_context(_bar(len(tasks)))
         for row in pool.imap_unordered(survey.surveyed, tasks, chunksize=4):

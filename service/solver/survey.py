@@ -60,13 +60,23 @@ def surveyed(task: tuple[str, str, int | None]) -> Surveyed:
     return Surveyed(game, seed, found.verdict, found.par, found.redeals, found.ease, found.states)
 
 
+_ROW = b'{"game":"'
+
+
 def kept(file: BinaryIO) -> list[Surveyed]:
-    """The rows of a file of JSON lines, which is then at its end; a line cut short is cut off."""
+    """The rows of a file of JSON lines, which is then at its end; a line cut short is cut off.
+
+    Raises `msgspec.DecodeError`; then the file is as it was.
+    """
     file.seek(0)
     lines = file.read()
     whole = lines[: lines.rfind(b"\n") + 1]
+    rest = lines[len(whole) :]
+    if rest and not rest.startswith(_ROW[: len(rest)]):
+        raise msgspec.DecodeError("the last line is no row")
+    rows = msgspec.json.Decoder(Surveyed).decode_lines(whole)
     file.truncate(len(whole))
-    return msgspec.json.Decoder(Surveyed).decode_lines(whole)
+    return rows
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:

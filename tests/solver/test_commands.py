@@ -84,6 +84,20 @@ def test_a_survey_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     ) == told("survey", "kings-way", "--budget", "1", "--deals", "1")
 
 
+@pytest.mark.parametrize(
+    "text", ["a list\nof things\n", '{"game": "kings-way"}\ncut', "\x00\n", "milk"]
+)
+def test_a_file_of_something_else_is_left_alone(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "shopping"
+    path.write_text(text)
+    result = run("survey", "kings-way", "--deals", "1", "--rows", str(path))
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: {path} holds something else than a survey\n",
+    )
+    assert path.read_text() == text
+
+
 def test_a_catalogue_is_written(tmp_path: Path) -> None:
     path = tmp_path / "deals.jsonl"
     result = run("catalogue", "royal-mullein", "--deals", "2", "--output", str(path), *BUDGET)
