@@ -297,9 +297,8 @@ async def once(
     database = house_of(request).database
     taken = await receipts.take(database, (who.id, request.method, request.url.path, key), body)
     if isinstance(taken, Reply):
-        where = {} if taken.location is None else {"Location": taken.location}
-        headers = {**PRIVATE, **where}
-        return Response(taken.body, taken.status, headers, media_type="application/json")
+        where = None if taken.location is None else {"Location": taken.location}
+        return reply(msgspec.Raw(taken.body), taken.status, where)
 
     async def work() -> Response:
         replies: list[Response] = []

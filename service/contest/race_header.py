@@ -54,4 +54,4 @@ class Settings(NamedTuple):
     ranking: Ranking
     rated: bool
     listed: bool
-    deals: Deals = "winnable"
+    deals: Deals

@@ -132,7 +132,7 @@ class Plays:
             move_id = _own_id()
         async with seat.lock:
             take_ration(seat, stamp)
-            return await self._decide(seat, ply, move, move_id, stamp)
+            return await self._decide(seat, ply, move, move_id, stamp, fresh=False)
 
     def move_at_once(
         self, player: str, play_id: str, ply: int, move: str, move_id: str, stamp: int, told: Told
@@ -183,7 +183,9 @@ class Plays:
             answer = await self._stored(seat, attempt)
             if answer is None:
                 await self._shelf.refresh(seat)
-                answer = await self._decide(seat, entry.ply, entry.move, entry.id, stamp)
+                answer = await self._decide(
+                    seat, entry.ply, entry.move, entry.id, stamp, fresh=True
+                )
         except Exception as error:
             told(error)
         else:
@@ -191,8 +193,10 @@ class Plays:
         finally:
             seat.lock.release()
 
-    async def _decide(self, seat: Seat, ply: int, move: str, move_id: str, stamp: int) -> Answer:
-        fresh = False
+    async def _decide(
+        self, seat: Seat, ply: int, move: str, move_id: str, stamp: int, *, fresh: bool
+    ) -> Answer:
+        """`fresh`: the seat has just been read; from the cache only a success may be decided."""
         while True:
             before = seat.play
             if move_id not in seat.ids and ply == before.ply + 1:
@@ -207,7 +211,6 @@ class Plays:
                         return answer
             elif fresh:
                 return await self._refuse(seat, ply, move, move_id, stamp)
-            # From the cache only a success may be decided.
             await self._shelf.refresh(seat)
             fresh = True
 

@@ -207,14 +207,6 @@ class NamedRow(NamedTuple):
     races: int
 
 
-async def named_rows(
-    connection: AsyncConnection, board: Board, player_ids: Sequence[str]
-) -> dict[str, NamedRow]:
-    """By player: the rows of a season or rating board."""
-    asked = {"board": board.key, "players": list(player_ids)}
-    return {row.id: NamedRow(*row) for row in await connection.execute(_NAMED, asked)}
-
-
 _NAMED = (
     select(players.c.id, players.c.name, players.c.kind, board_rows.c.merit, board_rows.c.races)
     .join(players, players.c.id == board_rows.c.player_id)
@@ -223,3 +215,11 @@ _NAMED = (
         board_rows.c.player_id.in_(bindparam("players", expanding=True)),
     )
 )
+
+
+async def named_rows(
+    connection: AsyncConnection, board: Board, player_ids: Sequence[str]
+) -> dict[str, NamedRow]:
+    """By player: the rows of a season or rating board."""
+    asked = {"board": board.key, "players": list(player_ids)}
+    return {row.id: NamedRow(*row) for row in await connection.execute(_NAMED, asked)}
